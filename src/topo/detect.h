@@ -1,0 +1,35 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Finding out where this process runs and which RDMA ports its host has.
+ *
+ * Refuses to know MPI and the modex. Called once, when the component opens; tests call the parts with
+ * hand-made topologies and sysfs trees. Whatever can't be found out stays unknown in the card.
+ */
+#ifndef HCCL_TOPO_DETECT_H
+#define HCCL_TOPO_DETECT_H
+
+#include <hwloc.h>
+
+#include "topo/topo.h"
+
+/* Fills the whole card. `topology` is a loaded topology of this machine from the libhwloc that this
+ * code is linked with, or NULL: one is loaded and freed here. HCCL_ERR_ARG only for a NULL card. */
+HCCL_CHECKED int hccl_detect_card(hwloc_topology_t topology, hccl_card_t *card);
+
+/* Fills package, numa, l3 and core of the card for a process bound to `binding`. */
+void hccl_detect_place(hwloc_topology_t topology, hwloc_const_cpuset_t binding, hccl_card_t *card);
+
+/* Same for processes that share kernel, host name and PID namespace, never 0. */
+uint64_t hccl_detect_host_key(void);
+
+/* Fills nports and ports; uses card->numa to prefer near ones. No ports when built without
+ * HCCL_HAVE_VERBS, or when anything fails. */
+void hccl_detect_ports(hccl_card_t *card);
+
+/* The GID that RoCE v2 should use on a port, by the tables under `sysfs` ("/sys" but for tests): an
+ * IPv4-mapped entry, else another routable one, else a link-local one; -1 and a zero GID if there is
+ * none of type RoCE v2. */
+int hccl_detect_gid(const char *sysfs, const char *device, int port, uint8_t gid[16]);
+
+#endif

@@ -1,0 +1,178 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The machine as the rest of the library sees it: cards (what one process tells about itself), places
+ * (where one rank sits) and shapes (the tier tree of one communicator).
+ *
+ * Refuses to know MPI, hwloc, verbs and every transport: detection is in detect.h, publishing a
+ * packed card is the component's work. select/, algo/, plan/ and tests may call it, and whoever
+ * makes communicators. All functions are pure and thread-safe.
+ */
+#ifndef HCCL_TOPO_TOPO_H
+#define HCCL_TOPO_TOPO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/codes.h"
+
+/* ---- cards ------------------------------------------------------------------------------------ */
+
+enum { HCCL_MAX_PORTS = 4, HCCL_PORT_NAME = 16 };
+
+/* hccl_port.link_layer; the numbers travel in packed cards. */
+enum { HCCL_LINK_UNKNOWN = 0, HCCL_LINK_IB = 1, HCCL_LINK_ETHERNET = 2 };
+
+/* One RDMA port of the host. */
+typedef struct hccl_port {
+    char name[HCCL_PORT_NAME]; /* device name as verbs knows it, always terminated: "mlx5_0" */
+    uint8_t number;            /* port number on that device, from 1 */
+    uint8_t link_layer;        /* HCCL_LINK_* */
+    uint8_t active;            /* 1: the port is up */
+    int16_t gid_index;         /* RoCE: the v2 entry to use, -1 when there is none; IB: 0 */
+    int16_t numa;              /* operating system's number of the NUMA node next to it, or -1 */
+    uint32_t speed_mbps;       /* lanes times lane speed, 0 when unknown */
+    uint8_t gid[16];           /* the GID at gid_index, network order; zero when there is none */
+} hccl_port_t;
+
+/* What one process publishes about itself, fixed from detection to the end of the process. */
+typedef struct hccl_card {
+    uint64_t host_key; /* equal exactly for processes that can share memory; 0: unknown, shares with nobody */
+    int32_t package;   /* these four: an id that is unique on the host and the same in the eyes of */
+    int32_t numa;      /* all its processes, whatever part of it their container shows them; -1 when */
+    int32_t l3;        /* the binding is wider than one such object or the object is unknown. Ids */
+    int32_t core;      /* have gaps. numa is the operating system's number (compare with port.numa) */
+    uint8_t nports;    /* used entries of ports */
+    hccl_port_t ports[HCCL_MAX_PORTS]; /* active ones first, then those on this process's NUMA node */
+} hccl_card_t;
+
+/* Size of a packed card: the same for every process and build with the same card version. */
+enum { HCCL_CARD_BYTES = 216 };
+
+/* A card that knows nothing: no host, no place, no ports. */
+void hccl_card_init(hccl_card_t *card);
+
+/* Byte order independent, versioned and check-summed. */
+void hccl_card_pack(const hccl_card_t *card, uint8_t block[HCCL_CARD_BYTES]);
+
+/* HCCL_ERR_ARG when the block is no card, a damaged one, or one of another version; `why` (may be
+ * NULL) then says which. */
+HCCL_CHECKED int hccl_card_unpack(const uint8_t *block, size_t len, hccl_card_t *card, char *why,
+                                  size_t whylen);
+
+/* ---- shapes ----------------------------------------------------------------------------------- */
+
+/* From the outermost level inwards. */
+typedef enum {
+    HCCL_LEVEL_NODE,
+    HCCL_LEVEL_PACKAGE,
+    HCCL_LEVEL_NUMA,
+    HCCL_LEVEL_L3,
+    HCCL_LEVEL_CORE,
+    HCCL_LEVEL_COUNT
+} hccl_level_t;
+
+/* Where one rank sits. In a shape the ids are canonical: node 0, 1, … by each node's lowest rank;
+ * package, numa, l3 and core 0, 1, … within the node by lowest rank; -1 unknown. So two shapes are
+ * equal exactly when their places are. */
+typedef struct hccl_place {
+    int32_t node, package, numa, l3, core;
+} hccl_place_t;
+
+/* A set of ranks that are nearer to each other than to the rest of the set around it. */
+typedef struct hccl_group {
+    hccl_level_t level; /* NODE, PACKAGE, NUMA or L3 */
+    int node;           /* the node it lies in */
+    int parent;         /* the smallest group around it, -1 for nodes */
+    int nranks;         /* members */
+    int nreps;          /* representatives, see reps */
+    const int *ranks;   /* [nranks] all members, ascending; ranks[0] is the leader */
+    const int *reps;    /* [nreps] ascending: the leader of every group directly below, and every
+                         * member that is in none of those. Fan-in of this tier gathers reps to
+                         * ranks[0] (which is reps[0]), fan-out goes back. */
+} hccl_group_t;
+
+/* The tier tree of one communicator: immutable, one block of memory, freed by hccl_shape_free. */
+typedef struct hccl_shape {
+    int nranks;          /* >= 1 */
+    int nnodes;          /* >= 1 */
+    int ngroups;         /* >= nnodes */
+    int min_local;       /* fewest ranks on a node */
+    int max_local;       /* most ranks on a node */
+    bool contiguous;     /* each node's ranks are consecutive */
+    bool even;           /* each node has the same number of ranks */
+    uint64_t hash;       /* of the places: equal shapes have equal hashes, on every machine */
+    hccl_place_t *place; /* [nranks] */
+    int *node_of;        /* [nranks] node of a rank */
+    int *local_of;       /* [nranks] index of a rank within its node, ascending with the rank */
+    int *node_start;     /* [nnodes + 1] where a node's part of node_ranks begins */
+    int *node_ranks;     /* [nranks] grouped by node, ascending within: [node_start[v]] leads node v */
+    int *inner_of;       /* [nranks] the smallest group around a rank (a node if no other) */
+    hccl_group_t *group; /* [ngroups] 0 … nnodes-1 are the nodes, in order; after them, level by
+                          * level, the groups inside nodes that have at least 2 members and fewer
+                          * than their parent. A parent comes before its children. */
+} hccl_shape_t;
+
+/* Every maker below: HCCL_OK and a shape that the caller frees, or HCCL_ERR_NOMEM, or HCCL_ERR_ARG
+ * (n < 1, an id below its minimum, a rank out of range). Cost O(n log n). */
+
+/* From the cards of the ranks. A NULL card or one without a host key is a node of its own. */
+HCCL_CHECKED int hccl_shape_from_cards(const hccl_card_t *const *cards, int n, hccl_shape_t **out);
+
+/* From places whose ids need not be canonical: any node >= 0, other ids >= -1 and unique per node. */
+HCCL_CHECKED int hccl_shape_from_places(const hccl_place_t *places, int n, hccl_shape_t **out);
+
+/* Each rank its own node: when shared memory can't be had. */
+HCCL_CHECKED int hccl_shape_flat(int n, hccl_shape_t **out);
+
+/* The communicator that has ranks[i] of `whole` as rank i. */
+HCCL_CHECKED int hccl_shape_subset(const hccl_shape_t *whole, const int *ranks, int n,
+                                   hccl_shape_t **out);
+
+void hccl_shape_free(hccl_shape_t *shape);
+
+bool hccl_shape_equal(const hccl_shape_t *a, const hccl_shape_t *b);
+
+/* Checks every promise that this header makes of a shape, without trusting any of its fields but the
+ * array lengths. HCCL_ERR_INTERNAL and the first broken promise in `why`. O(n x levels). */
+HCCL_CHECKED int hccl_shape_check(const hccl_shape_t *shape, char *why, size_t whylen);
+
+/* ---- text form --------------------------------------------------------------------------------
+ *
+ *   text   = level { blank level } [ blank "map:" map ]
+ *   level  = name ":" ( count | "(" count { "," count } ")" )
+ *   name   = "node" | "package" | "socket" | "numa" | "l3" | "core" | "rank"
+ *   count  = number [ "?" ] | "?"
+ *   map    = "block" | "cyclic" | slots { "," slots }
+ *   slots  = number [ "-" number ]
+ *
+ * Levels come outermost first, in the order of `name` (socket is another word for package), each at
+ * most once; a level left out is unknown to all ranks (node left out: one node). A count says how
+ * many objects of the level each object of the level written before it has; a list in parentheses
+ * gives one count for each of those in turn, and must have exactly as many. "?" adds one place of
+ * unknown object (a process bound wider than one). `rank` gives processes per place: several on one
+ * core, or, without `core`, processes that are bound to no core.
+ * The innermost objects are the slots, numbered from 0 in the order written. The map puts ranks on
+ * slots: block is rank i on slot i (default); cyclic deals ranks to the nodes in turn, passing over
+ * full ones; a list names each rank's slot. With more slots than ranks the first ranks of the map
+ * are used. Blanks are allowed after "(" and ",", and before ")".
+ *
+ *   node:4 numa:2 core:2                        16 ranks, 4 to a node
+ *   node:3 core:(1,2,3)                         1, 2 and 3 ranks to a node
+ *   node:2 rank:4 map:cyclic                    0 2 4 6 on one node, 1 3 5 7 on the other
+ *   node:2 core:2 map:0,2-3,1                   ranks 0 and 3 on the first node
+ */
+
+enum { HCCL_SHAPE_MAX_SLOTS = 1 << 20 }; /* what a text may ask for */
+
+/* nranks -1: as many as the map gives. On HCCL_ERR_ARG `why` (may be NULL) names the token, its
+ * position (characters from 1), and what is accepted. */
+HCCL_CHECKED int hccl_shape_from_text(const char *text, int nranks, hccl_shape_t **out, char *why,
+                                      size_t whylen);
+
+/* Writes a text that parses back to an equal shape. Returns its length without the terminator, as
+ * snprintf does: nothing was lost when that is below len. HCCL_ERR_NOMEM (negative) on no memory. */
+HCCL_CHECKED int hccl_shape_print(const hccl_shape_t *shape, char *buf, size_t len);
+
+#endif
