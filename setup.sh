@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# All set-up on a Debian 12 machine, in one script that asks nothing and may be run again.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")" && pwd)
+build=$root/build
+
+# What the build, the tests and the benchmark use.
+packages=(
+    autoconf automake libtool pkg-config gcc make
+    libopenmpi-dev openmpi-bin libhwloc-dev libibverbs-dev
+    libcmocka-dev python3 python3-mpi4py hpcc
+    iproute2 util-linux valgrind strace clang-format dpkg-dev
+    gnuplot-nox
+)
+
+usage() {
+    cat <<EOF
+usage: ./setup.sh COMMAND
+  deps      install the Debian packages that are missing
+  build     configure and build in build/ (incremental)
+  demo      deps, build, then the benchmark: hccl beside Open MPI's default
+  check     deps, build, then all tests
+  install   build, then copy the component into Open MPI's component directory
+Variable HCCL_CONFIGURE_ARGS: options for configure, e.g. "--enable-debug".
+EOF
+}
+
+say() { echo "setup.sh: $*"; }
+die() {
+    echo "setup.sh: $*" >&2
+    exit 1
+}
+
+# as_root COMMAND...: directly as root, else through sudo, which must not ask.
+as_root() {
+    if [[ $(id -u) == 0 ]]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo -n -E "$@" || die "'$*' failed; it needs root, or sudo without a password"
+    else
+        die "'$*' needs root, and sudo is not installed"
+    fi
+}
+
+# Prints the packages of the list that are not installed.
+missing_packages() {
+    local package status
+    for package in "${packages[@]}"; do
+        status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+        if [[ $status != installed ]]; then
+            echo "$package"
+        fi
+    done
+}
+
+apt_install() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
+}
+
+do_deps() {
+    local -a missing
+    command -v dpkg-query >/dev/null || die "deps knows Debian only; install by hand: ${packages[*]}"
+    mapfile -t missing < <(missing_packages)
+    if ((0 == ${#missing[@]})); then
+        return 0
+    fi
+    say "installing: ${missing[*]}"
+    if ! apt_install "${missing[@]}"; then
+        say "trying again with fresh package lists"
+        as_root apt-get update -q || die "apt-get update failed"
+        if ! apt_install "${missing[@]}"; then
+            # One by one, to name what is at fault.
+            local package
+            local -a failed=()
+            for package in "${missing[@]}"; do
+                apt_install "$package" >/dev/null || failed+=("$package")
+            done
+            if ((${#failed[@]} > 0)); then
+                die "could not install: ${failed[*]}"
+            fi
+        fi
+    fi
+}
+
+do_build() {
+    local -a args
+    read -r -a args <<<"${HCCL_CONFIGURE_ARGS:-}"
+    cd "$root"
+    if [[ ! -x configure || ! -f Makefile.in ]]; then
+        say "creating configure"
+        ./autogen.sh >autogen.log 2>&1 || {
+            cat autogen.log >&2
+            die "autogen.sh failed"
+        }
+        rm -f autogen.log
+    fi
+    mkdir -p "$build"
+    cd "$build"
+    # A configure that failed leaves no Makefile; other options need a new run too.
+    if [[ ! -f Makefile || "$(cat configure.args 2>/dev/null)" != "${args[*]}" ]]; then
+        say "configuring in build/"
+        ../configure "${args[@]}" >configure.log 2>&1 || {
+            tail -n 5 configure.log >&2
+            die "configure failed; all it said is in build/configure.log"
+        }
+        echo "${args[*]}" >configure.args
+        sed -n '/^  Open MPI /,$p' configure.log
+    fi
+    make -j"$(nproc)" --no-print-directory
+}
+
+do_demo() {
+    do_deps
+    do_build
+    exec "$root/bench/demo.sh"
+}
+
+do_check() {
+    do_deps
+    do_build
+    exec make -C "$build" -j"$(nproc)" --no-print-directory check
+}
+
+do_install() {
+    do_build
+    as_root make -C "$build" --no-print-directory install
+    say "the component is in $(sed -n 's/^plugindir = //p' "$build/Makefile")"
+}
+
+if ((1 != $#)); then
+    usage >&2
+    exit 2
+fi
+case $1 in
+    deps) do_deps ;;
+    build) do_build ;;
+    demo) do_demo ;;
+    check) do_check ;;
+    install) do_install ;;
+    -h | --help | help) usage ;;
+    *)
+        echo "setup.sh: unknown command '$1'" >&2
+        usage >&2
+        exit 2
+        ;;
+esac
