@@ -3,8 +3,8 @@
  *
  * Finding out where this process runs and which RDMA ports its host has.
  *
- * Refuses to know MPI and the modex. Called once, when the component opens; tests call the parts with
- * hand-made topologies and sysfs trees. Whatever can't be found out stays unknown in the card.
+ * Refuses to know MPI and the modex. Called once, when the component opens; tests call the parts
+ * with hand-made topologies and sysfs trees. What can't be found out stays unknown in the card.
  */
 #ifndef HCCL_TOPO_DETECT_H
 #define HCCL_TOPO_DETECT_H
@@ -27,9 +27,12 @@ uint64_t hccl_detect_host_key(void);
  * HCCL_HAVE_VERBS, or when anything fails. */
 void hccl_detect_ports(hccl_card_t *card);
 
-/* The GID that RoCE v2 should use on a port, by the tables under `sysfs` ("/sys" but for tests): an
- * IPv4-mapped entry, else another routable one, else a link-local one; -1 and a zero GID if there is
- * none of type RoCE v2. */
+/* Puts a port into its place among the card's ports; drops the last of more than HCCL_MAX_PORTS. */
+void hccl_card_add_port(hccl_card_t *card, const hccl_port_t *port);
+
+/* The GID that RoCE v2 should use on a port, by the tables under `sysfs` ("/sys" but for tests):
+ * an IPv4-mapped entry, else another routable one, else a link-local one. -1 and a zero GID if
+ * no entry is of type RoCE v2. */
 int hccl_detect_gid(const char *sysfs, const char *device, int port, uint8_t gid[16]);
 
 #endif

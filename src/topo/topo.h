@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The machine as the rest of the library sees it: cards (what one process tells about itself), places
- * (where one rank sits) and shapes (the tier tree of one communicator).
+ * The machine as the rest of the library sees it: cards (what one process tells about itself),
+ * places (where one rank sits) and shapes (the tier tree of one communicator).
  *
  * Refuses to know MPI, hwloc, verbs and every transport: detection is in detect.h, publishing a
  * packed card is the component's work. select/, algo/, plan/ and tests may call it, and whoever
@@ -17,7 +17,7 @@
 
 #include "base/codes.h"
 
-/* ---- cards ------------------------------------------------------------------------------------ */
+/* ---- cards ---------------------------------------------------------------------------------- */
 
 enum { HCCL_MAX_PORTS = 4, HCCL_PORT_NAME = 16 };
 
@@ -38,13 +38,13 @@ typedef struct hccl_port {
 
 /* What one process publishes about itself, fixed from detection to the end of the process. */
 typedef struct hccl_card {
-    uint64_t host_key; /* equal exactly for processes that can share memory; 0: unknown, shares with nobody */
-    int32_t package;   /* these four: an id that is unique on the host and the same in the eyes of */
-    int32_t numa;      /* all its processes, whatever part of it their container shows them; -1 when */
-    int32_t l3;        /* the binding is wider than one such object or the object is unknown. Ids */
-    int32_t core;      /* have gaps. numa is the operating system's number (compare with port.numa) */
+    uint64_t host_key; /* equal exactly for processes that can share memory; 0: unknown, none can */
+    int32_t package;   /* these four: an id that is unique on the host and the same to all its */
+    int32_t numa;      /* processes, whatever part of it their container shows them; -1 when the */
+    int32_t l3;        /* binding is wider than one such object or the object is unknown. Ids may */
+    int32_t core;      /* have gaps. numa is the system's own number, comparable with port.numa */
     uint8_t nports;    /* used entries of ports */
-    hccl_port_t ports[HCCL_MAX_PORTS]; /* active ones first, then those on this process's NUMA node */
+    hccl_port_t ports[HCCL_MAX_PORTS]; /* active ones first, then those of our NUMA node */
 } hccl_card_t;
 
 /* Size of a packed card: the same for every process and build with the same card version. */
@@ -56,12 +56,12 @@ void hccl_card_init(hccl_card_t *card);
 /* Byte order independent, versioned and check-summed. */
 void hccl_card_pack(const hccl_card_t *card, uint8_t block[HCCL_CARD_BYTES]);
 
-/* HCCL_ERR_ARG when the block is no card, a damaged one, or one of another version; `why` (may be
- * NULL) then says which. */
+/* HCCL_ERR_ARG when the block is no card, a damaged one, or one of another version; `why` (may
+ * be NULL) then says which. */
 HCCL_CHECKED int hccl_card_unpack(const uint8_t *block, size_t len, hccl_card_t *card, char *why,
                                   size_t whylen);
 
-/* ---- shapes ----------------------------------------------------------------------------------- */
+/* ---- shapes --------------------------------------------------------------------------------- */
 
 /* From the outermost level inwards. */
 typedef enum {
@@ -74,8 +74,8 @@ typedef enum {
 } hccl_level_t;
 
 /* Where one rank sits. In a shape the ids are canonical: node 0, 1, … by each node's lowest rank;
- * package, numa, l3 and core 0, 1, … within the node by lowest rank; -1 unknown. So two shapes are
- * equal exactly when their places are. */
+ * package, numa, l3 and core 0, 1, … within the node by lowest rank; -1 unknown. Objects nest:
+ * what lies in two packages counts as two. So shapes are equal exactly when their places are. */
 typedef struct hccl_place {
     int32_t node, package, numa, l3, core;
 } hccl_place_t;
@@ -107,7 +107,7 @@ typedef struct hccl_shape {
     int *node_of;        /* [nranks] node of a rank */
     int *local_of;       /* [nranks] index of a rank within its node, ascending with the rank */
     int *node_start;     /* [nnodes + 1] where a node's part of node_ranks begins */
-    int *node_ranks;     /* [nranks] grouped by node, ascending within: [node_start[v]] leads node v */
+    int *node_ranks;     /* [nranks] by node, ascending within: [node_start[v]] leads node v */
     int *inner_of;       /* [nranks] the smallest group around a rank (a node if no other) */
     hccl_group_t *group; /* [ngroups] 0 … nnodes-1 are the nodes, in order; after them, level by
                           * level, the groups inside nodes that have at least 2 members and fewer
@@ -120,7 +120,8 @@ typedef struct hccl_shape {
 /* From the cards of the ranks. A NULL card or one without a host key is a node of its own. */
 HCCL_CHECKED int hccl_shape_from_cards(const hccl_card_t *const *cards, int n, hccl_shape_t **out);
 
-/* From places whose ids need not be canonical: any node >= 0, other ids >= -1 and unique per node. */
+/* From places whose ids need not be canonical: any node >= 0, other ids >= -1 that tell the objects
+ * in one surrounding object apart. */
 HCCL_CHECKED int hccl_shape_from_places(const hccl_place_t *places, int n, hccl_shape_t **out);
 
 /* Each rank its own node: when shared memory can't be had. */
@@ -134,8 +135,9 @@ void hccl_shape_free(hccl_shape_t *shape);
 
 bool hccl_shape_equal(const hccl_shape_t *a, const hccl_shape_t *b);
 
-/* Checks every promise that this header makes of a shape, without trusting any of its fields but the
- * array lengths. HCCL_ERR_INTERNAL and the first broken promise in `why`. O(n x levels). */
+/* Checks every promise that this header makes of a shape, trusting its fields no further than that
+ * the arrays are as long as it says. HCCL_ERR_INTERNAL: `why` has the first broken promise.
+ * O(n x levels). */
 HCCL_CHECKED int hccl_shape_check(const hccl_shape_t *shape, char *why, size_t whylen);
 
 /* ---- text form --------------------------------------------------------------------------------
@@ -150,9 +152,9 @@ HCCL_CHECKED int hccl_shape_check(const hccl_shape_t *shape, char *why, size_t w
  * Levels come outermost first, in the order of `name` (socket is another word for package), each at
  * most once; a level left out is unknown to all ranks (node left out: one node). A count says how
  * many objects of the level each object of the level written before it has; a list in parentheses
- * gives one count for each of those in turn, and must have exactly as many. "?" adds one place of
- * unknown object (a process bound wider than one). `rank` gives processes per place: several on one
- * core, or, without `core`, processes that are bound to no core.
+ * gives one count for each of those in turn, and must have exactly as many. "?" adds one object
+ * that is not known, for processes bound wider than one (not for node and rank). `rank` gives
+ * processes per place: several on one core, or, without `core`, some that are bound to no core.
  * The innermost objects are the slots, numbered from 0 in the order written. The map puts ranks on
  * slots: block is rank i on slot i (default); cyclic deals ranks to the nodes in turn, passing over
  * full ones; a list names each rank's slot. With more slots than ranks the first ranks of the map
@@ -172,7 +174,8 @@ HCCL_CHECKED int hccl_shape_from_text(const char *text, int nranks, hccl_shape_t
                                       size_t whylen);
 
 /* Writes a text that parses back to an equal shape. Returns its length without the terminator, as
- * snprintf does: nothing was lost when that is below len. HCCL_ERR_NOMEM (negative) on no memory. */
+ * snprintf does: nothing was lost when that is below len. Negative: HCCL_ERR_NOMEM, or
+ * HCCL_ERR_ARG for a text of 2 GiB. */
 HCCL_CHECKED int hccl_shape_print(const hccl_shape_t *shape, char *buf, size_t len);
 
 #endif

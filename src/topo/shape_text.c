@@ -1,0 +1,430 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reads the text form of a shape; topo.h has the grammar.
+ *
+ * Every message names the token, its position and what is accepted: the text comes from users.
+ */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topo/shape_internal.h"
+
+/* Levels of the text: those of places, then "rank". */
+enum { LEVEL_RANK = HCCL_LEVEL_COUNT, LEVEL_NONE = -1 };
+
+static const struct {
+    const char *name;
+    int level;
+} level_names[] = {
+    {"node", HCCL_LEVEL_NODE}, {"package", HCCL_LEVEL_PACKAGE}, {"socket", HCCL_LEVEL_PACKAGE},
+    {"numa", HCCL_LEVEL_NUMA}, {"l3", HCCL_LEVEL_L3},           {"core", HCCL_LEVEL_CORE},
+    {"rank", LEVEL_RANK},
+};
+#define ACCEPTED_LEVELS "node, package (or socket), numa, l3, core, rank, in this order"
+
+typedef struct parser {
+    const char *text;
+    const char *at;
+    char *why; /* may be NULL */
+    size_t whylen;
+    int level;            /* the last one read, LEVEL_NONE before the first */
+    const char *level_name;
+    hccl_place_t *cells;  /* [ncells] the objects of that level; in the end the slots */
+    int ncells;
+    int *slot;            /* [nranks] the map */
+    int nranks;
+} parser_t;
+
+typedef struct count {
+    int known;
+    bool unknown; /* and one object more that is not known */
+} count_t;
+
+/* How much of the text at `from` a message shows: up to the next separator, at most 24. */
+static int token_length(const char *from)
+{
+    int len = (int) strcspn(from, " \t,()");
+
+    if (0 == len && '\0' != *from) {
+        len = 1;
+    }
+    return len < 24 ? len : 24;
+}
+
+/* Writes "topology text, character N, "TOKEN": …" and returns HCCL_ERR_ARG. */
+__attribute__((format(printf, 3, 4))) static int complain(parser_t *p, const char *from,
+                                                          const char *format, ...)
+{
+    char token[25];
+    char rest[200];
+    int len = token_length(from);
+    va_list args;
+
+    for (int i = 0; i < len; i++) {
+        token[i] = isprint((unsigned char) from[i]) ? from[i] : '?';
+    }
+    token[len] = '\0';
+    va_start(args, format);
+    vsnprintf(rest, sizeof(rest), format, args);
+    va_end(args);
+    if (NULL != p->why && 0 < p->whylen) {
+        snprintf(p->why, p->whylen, "topology text, character %td, %s%s%s: %s",
+                 from - p->text + 1, 0 == len ? "at its end" : "\"", token, 0 == len ? "" : "\"",
+                 rest);
+    }
+    return HCCL_ERR_ARG;
+}
+
+static void skip_blanks(parser_t *p)
+{
+    p->at += strspn(p->at, " \t");
+}
+
+static bool eat(parser_t *p, char wanted)
+{
+    if (wanted != *p->at) {
+        return false;
+    }
+    p->at++;
+    return true;
+}
+
+/* A decimal number of min to max; `what` says what is counted. */
+static int read_number(parser_t *p, int min, int max, const char *what, int *value)
+{
+    const char *from = p->at;
+    long long number = 0;
+
+    while (isdigit((unsigned char) *p->at)) {
+        number = number > max ? number : 10 * number + (*p->at - '0');
+        p->at++;
+    }
+    if (from == p->at || number < min || number > max) {
+        return complain(p, from, "%s must be a number from %d to %d", what, min, max);
+    }
+    *value = (int) number;
+    return HCCL_OK;
+}
+
+static int read_count(parser_t *p, int level, const char *name, count_t *count)
+{
+    const char *from = p->at;
+    char what[40];
+    bool may_be_unknown = HCCL_LEVEL_NODE != level && LEVEL_RANK != level;
+
+    *count = (count_t){0, false};
+    if ('?' != *p->at) {
+        snprintf(what, sizeof(what), "a count of %s%s", name, may_be_unknown ? ", if not ?," : "");
+        int rc = read_number(p, 1, HCCL_SHAPE_MAX_SLOTS, what, &count->known);
+        if (HCCL_OK != rc) {
+            return rc;
+        }
+    }
+    count->unknown = eat(p, '?');
+    if (count->unknown && !may_be_unknown) {
+        return complain(p, from, "%s can't be unknown; \"?\" is accepted after package, numa, l3 "
+                        "and core", name);
+    }
+    return HCCL_OK;
+}
+
+/* "(2,3,2)": one count for each object of the level before. */
+static int read_list(parser_t *p, int level, const char *name, count_t *counts)
+{
+    const char *from = p->at;
+    const char *parents = LEVEL_NONE == p->level ? "job" : p->level_name;
+
+    p->at++;
+    for (int i = 0;; i++) {
+        skip_blanks(p);
+        if (i == p->ncells) {
+            return complain(p, p->at, "the list gives %s more than %d count%s, one for each %s is "
+                            "accepted", name, i, 1 == i ? "" : "s", parents);
+        }
+        int rc = read_count(p, level, name, &counts[i]);
+        if (HCCL_OK != rc) {
+            return rc;
+        }
+        skip_blanks(p);
+        if (eat(p, ')')) {
+            if (i + 1 < p->ncells) {
+                return complain(p, from, "the list gives %s %d count%s for %d %ss before it; one "
+                                "for each is needed", name, i + 1, 0 == i ? "" : "s", p->ncells,
+                                parents);
+            }
+            return HCCL_OK;
+        }
+        if (!eat(p, ',')) {
+            return complain(p, p->at, "\",\" or \")\" is needed in the list of %s", name);
+        }
+    }
+}
+
+/* Replaces the cells by their children. The ids are serial numbers over the whole level. */
+static int expand(parser_t *p, const char *from, int level, const count_t *counts)
+{
+    long long total = 0;
+
+    for (int i = 0; i < p->ncells; i++) {
+        total += counts[i].known + (counts[i].unknown ? 1 : 0);
+    }
+    if (total > HCCL_SHAPE_MAX_SLOTS) {
+        return complain(p, from, "that makes %lld places; at most %d are accepted", total,
+                        HCCL_SHAPE_MAX_SLOTS);
+    }
+    hccl_place_t *children = malloc((size_t) total * sizeof(*children));
+    if (NULL == children) {
+        return HCCL_ERR_NOMEM;
+    }
+    int n = 0;
+    for (int i = 0; i < p->ncells; i++) {
+        for (int k = 0; k < counts[i].known; k++, n++) {
+            children[n] = p->cells[i];
+            if (LEVEL_RANK != level) {
+                *hccl_place_id_at(&children[n], level) = n;
+            }
+        }
+        if (counts[i].unknown) {
+            children[n++] = p->cells[i];
+        }
+    }
+    free(p->cells);
+    p->cells = children;
+    p->ncells = n;
+    return HCCL_OK;
+}
+
+static int read_level(parser_t *p, int level, const char *name)
+{
+    const char *from = p->at;
+    int rc = HCCL_OK;
+    count_t *counts = malloc((size_t) p->ncells * sizeof(*counts));
+
+    if (NULL == counts) {
+        return HCCL_ERR_NOMEM;
+    }
+    if ('(' == *p->at) {
+        rc = read_list(p, level, name, counts);
+    } else {
+        rc = read_count(p, level, name, &counts[0]);
+        for (int i = 1; i < p->ncells; i++) {
+            counts[i] = counts[0];
+        }
+    }
+    if (HCCL_OK == rc) {
+        rc = expand(p, from, level, counts);
+        p->level = level;
+        p->level_name = name;
+    }
+    free(counts);
+    return rc;
+}
+
+static int map_block(parser_t *p)
+{
+    p->nranks = p->ncells;
+    for (int i = 0; i < p->nranks; i++) {
+        p->slot[i] = i;
+    }
+    return HCCL_OK;
+}
+
+int hccl_slots_deal(int *next, int *end, int nnodes, int *slot)
+{
+    int rank = 0;
+
+    for (int open = nnodes; 0 < open;) {
+        int left = 0;
+        for (int v = 0; v < open; v++) {
+            slot[rank++] = next[v];
+            if (next[v] + 1 < end[v]) {
+                next[left] = next[v] + 1;
+                end[left++] = end[v];
+            }
+        }
+        open = left;
+    }
+    return rank;
+}
+
+static int map_cyclic(parser_t *p)
+{
+    int *next = malloc(2 * (size_t) p->ncells * sizeof(int));
+    int nnodes = 0;
+
+    if (NULL == next) {
+        return HCCL_ERR_NOMEM;
+    }
+    int *end = next + p->ncells;
+    for (int i = 0; i < p->ncells; i++) {
+        if (0 == i || p->cells[i].node != p->cells[i - 1].node) {
+            next[nnodes++] = i;
+        }
+        end[nnodes - 1] = i + 1;
+    }
+    p->nranks = hccl_slots_deal(next, end, nnodes, p->slot);
+    free(next);
+    return HCCL_OK;
+}
+
+static int read_slots(parser_t *p, bool *taken)
+{
+    p->nranks = 0;
+    for (;;) {
+        const char *from = p->at;
+        int first;
+        int last;
+        int rc = read_number(p, 0, p->ncells - 1, "map: a slot (or block or cyclic)", &first);
+        last = first;
+        if (HCCL_OK == rc && eat(p, '-')) {
+            rc = read_number(p, 0, p->ncells - 1, "map: the end of a range of slots", &last);
+        }
+        if (HCCL_OK != rc) {
+            return rc;
+        }
+        if (last < first) {
+            return complain(p, from, "map: a range of slots must ascend");
+        }
+        for (int slot = first; slot <= last; slot++) {
+            if (taken[slot]) {
+                return complain(p, from, "map: slot %d is named twice; level \"rank\" puts several "
+                                "ranks in one place", slot);
+            }
+            taken[slot] = true;
+            p->slot[p->nranks++] = slot;
+        }
+        if (!eat(p, ',')) {
+            return HCCL_OK;
+        }
+        skip_blanks(p);
+    }
+}
+
+static int read_map(parser_t *p)
+{
+    int len = (int) strcspn(p->at, " \t");
+
+    if (5 == len && 0 == strncmp(p->at, "block", 5)) {
+        p->at += len;
+        return map_block(p);
+    }
+    if (6 == len && 0 == strncmp(p->at, "cyclic", 6)) {
+        p->at += len;
+        return map_cyclic(p);
+    }
+    bool *taken = calloc((size_t) p->ncells, sizeof(*taken));
+    if (NULL == taken) {
+        return HCCL_ERR_NOMEM;
+    }
+    int rc = read_slots(p, taken);
+    free(taken);
+    return rc;
+}
+
+static int slots_open(parser_t *p)
+{
+    p->slot = malloc((size_t) p->ncells * sizeof(int));
+    return NULL == p->slot ? HCCL_ERR_NOMEM : HCCL_OK;
+}
+
+static int read_levels(parser_t *p)
+{
+    for (skip_blanks(p); '\0' != *p->at; skip_blanks(p)) {
+        const char *from = p->at;
+        size_t len = strcspn(from, " \t,():");
+        int rc = HCCL_ERR_ARG;
+        size_t i = 0;
+        while (i < sizeof(level_names) / sizeof(*level_names)
+               && (len != strlen(level_names[i].name)
+                   || 0 != strncmp(from, level_names[i].name, len))) {
+            i++;
+        }
+        bool is_map = 3 == len && 0 == strncmp(from, "map", 3);
+        if (!is_map && sizeof(level_names) / sizeof(*level_names) == i) {
+            return complain(p, from, "no such level; accepted: " ACCEPTED_LEVELS ", then map");
+        }
+        p->at += len;
+        if (!eat(p, ':')) {
+            return complain(p, from, "\":\" and a value must follow %.*s", (int) len, from);
+        }
+        if (is_map && LEVEL_NONE == p->level) {
+            return complain(p, from, "a level must come before map; accepted: " ACCEPTED_LEVELS);
+        }
+        if (is_map) {
+            rc = slots_open(p);
+            rc = HCCL_OK == rc ? read_map(p) : rc;
+        } else if (level_names[i].level <= p->level) {
+            return complain(p, from, "%s can't come after %s; accepted: " ACCEPTED_LEVELS,
+                            level_names[i].name, p->level_name);
+        } else {
+            rc = read_level(p, level_names[i].level, level_names[i].name);
+        }
+        if (HCCL_OK != rc) {
+            return rc;
+        }
+        if ('\0' != *p->at && ' ' != *p->at && '\t' != *p->at) {
+            return complain(p, p->at, "a blank or the end must follow %.*s",
+                            (int) (p->at - from < 24 ? p->at - from : 24), from);
+        }
+        skip_blanks(p);
+        if (is_map && '\0' != *p->at) {
+            return complain(p, p->at, "nothing may follow map");
+        }
+    }
+    if (LEVEL_NONE == p->level) {
+        return complain(p, p->at, "no level given; accepted: " ACCEPTED_LEVELS ", as in "
+                        "\"node:4 numa:2 core:2\"");
+    }
+    return HCCL_OK;
+}
+
+/* Cuts the map to the ranks that there are, and puts them in their places. */
+static int place_ranks(parser_t *p, int nranks, hccl_shape_t **out)
+{
+    int n = -1 == nranks ? p->nranks : nranks;
+
+    if (n > p->nranks) {
+        return complain(p, p->at, "the text has places for %d rank%s, but there are %d: give it at "
+                        "least %d", p->nranks, 1 == p->nranks ? "" : "s", n, n);
+    }
+    hccl_place_t *places = malloc((size_t) n * sizeof(*places));
+    if (NULL == places) {
+        return HCCL_ERR_NOMEM;
+    }
+    for (int rank = 0; rank < n; rank++) {
+        places[rank] = p->cells[p->slot[rank]];
+    }
+    int rc = hccl_shape_from_places(places, n, out);
+    free(places);
+    return rc;
+}
+
+int hccl_shape_from_text(const char *text, int nranks, hccl_shape_t **out, char *why, size_t whylen)
+{
+    parser_t p = {.text = text, .at = text, .why = why, .whylen = whylen, .level = LEVEL_NONE};
+
+    if (NULL == text || NULL == out || (nranks < 1 && -1 != nranks)) {
+        return HCCL_ERR_ARG;
+    }
+    p.cells = malloc(sizeof(*p.cells));
+    int rc = NULL == p.cells ? HCCL_ERR_NOMEM : HCCL_OK;
+    if (HCCL_OK == rc) {
+        p.cells[0] = (hccl_place_t){0, -1, -1, -1, -1};
+        p.ncells = 1;
+        rc = read_levels(&p);
+    }
+    if (HCCL_OK == rc && NULL == p.slot) {
+        rc = slots_open(&p);
+        rc = HCCL_OK == rc ? map_block(&p) : rc;
+    }
+    if (HCCL_OK == rc) {
+        rc = place_ranks(&p, nranks, out);
+    }
+    free(p.slot);
+    free(p.cells);
+    return rc;
+}
