@@ -97,8 +97,7 @@ static void get_port(const uint8_t **at, hccl_port_t *port)
 /* What is wrong with the frame of a block, or NULL. */
 static const char *frame_fault(const uint8_t *block, size_t len)
 {
-    if (NULL == block || len < FIELDS_AT
-        || 0 != memcmp(block, card_magic, sizeof(card_magic))) {
+    if (NULL == block || len < FIELDS_AT || 0 != memcmp(block, card_magic, sizeof(card_magic))) {
         return "not a card of this component";
     }
     const uint8_t *at = block + sizeof(card_magic);
@@ -130,8 +129,8 @@ int hccl_card_unpack(const uint8_t *block, size_t len, hccl_card_t *card, char *
         found.l3 = (int32_t) get(&at, 4);
         found.core = (int32_t) get(&at, 4);
         found.nports = (uint8_t) get(&at, 1);
-        if (HCCL_MAX_PORTS < found.nports || found.package < -1 || found.numa < -1
-            || found.l3 < -1 || found.core < -1) {
+        if (HCCL_MAX_PORTS < found.nports || found.package < -1 || found.numa < -1 || found.l3 < -1
+            || found.core < -1) {
             fault = "a card with impossible values";
         }
     }

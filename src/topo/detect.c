@@ -74,8 +74,8 @@ static int32_t id_of(hwloc_obj_t object)
     if (NULL == object) {
         return -1;
     }
-    hwloc_const_bitmap_t set = NULL != object->complete_cpuset ? object->complete_cpuset
-                                                               : object->cpuset;
+    hwloc_const_bitmap_t set =
+        NULL != object->complete_cpuset ? object->complete_cpuset : object->cpuset;
     return hwloc_bitmap_first(set);
 }
 

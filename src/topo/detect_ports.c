@@ -52,9 +52,9 @@ static bool parse_gid(const char *text, uint8_t gid[16])
     unsigned group[8];
     int used = 0;
 
-    if (8 != sscanf(text, "%4x:%4x:%4x:%4x:%4x:%4x:%4x:%4x%n", &group[0], &group[1], &group[2],
-                    &group[3], &group[4], &group[5], &group[6], &group[7], &used)
-        || '\0' != text[used]) {
+    int got = sscanf(text, "%4x:%4x:%4x:%4x:%4x:%4x:%4x:%4x%n", &group[0], &group[1], &group[2],
+                     &group[3], &group[4], &group[5], &group[6], &group[7], &used);
+    if (8 != got || '\0' != text[used]) {
         return false;
     }
     for (int i = 0; i < 8; i++) {

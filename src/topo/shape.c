@@ -13,7 +13,7 @@
 /* Scratch of one build; every pointer goes into one block. */
 typedef struct build {
     int n;
-    hccl_place_rank_t *sorted; /* [n] by place, then rank */
+    hccl_place_rank_t *sorted;     /* [n] by place, then rank */
     int *object[HCCL_LEVEL_COUNT]; /* [n] per rank: serial number of its object on this level */
     int *size[HCCL_LEVEL_COUNT];   /* [n] per object: its ranks */
     int *canon[HCCL_LEVEL_COUNT];  /* [n] per object: its canonical id, -1 until one is given */
@@ -84,8 +84,9 @@ static void find_objects(build_t *b)
     for (int i = 0; i < b->n; i++) {
         bool fresh = 0 == i;
         for (int level = 0; level < HCCL_LEVEL_COUNT; level++) {
-            fresh = fresh || hccl_place_id(&b->sorted[i].place, level)
-                                 != hccl_place_id(&b->sorted[i - 1].place, level);
+            fresh = fresh
+                    || hccl_place_id(&b->sorted[i].place, level)
+                           != hccl_place_id(&b->sorted[i - 1].place, level);
             if (fresh) {
                 serial[level] = 0 == i ? 0 : serial[level] + 1;
                 b->size[level][serial[level]] = 0;
@@ -215,7 +216,7 @@ static void fill_members(hccl_shape_t *s, int *pool)
     }
     for (int rank = 0; rank < s->nranks; rank++) {
         bool stands = true; /* for the group below, or for itself */
-        for (int g = s->inner_of[rank]; -1 != g; g = s->group[g].parent) {
+        for (int g = s->inner_of[rank]; 0 <= g; g = s->group[g].parent) {
             hccl_group_t *group = &s->group[g];
             if (stands) {
                 ((int *) (uintptr_t) group->reps)[group->nreps++] = rank;

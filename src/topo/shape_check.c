@@ -115,7 +115,7 @@ static bool check_group_sums(checker_t *c)
         members += s->group[g].nranks;
     }
     for (int rank = 0; rank < s->nranks; rank++) {
-        for (int g = s->inner_of[rank]; -1 != g; g = s->group[g].parent) {
+        for (int g = s->inner_of[rank]; 0 <= g; g = s->group[g].parent) {
             around++;
         }
     }

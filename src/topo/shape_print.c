@@ -14,7 +14,7 @@
 typedef struct printer {
     char *buf;
     size_t len;
-    size_t used;               /* what the text needs so far, without the terminator */
+    size_t used; /* what the text needs so far, without the terminator */
     int n;
     hccl_place_rank_t *sorted; /* [n] the slots, in order, with their ranks */
     int *start;                /* [ncells + 1] where the objects of the last level begin */
@@ -30,8 +30,8 @@ __attribute__((format(printf, 2, 3))) static void emit(printer_t *p, const char 
 
     va_start(args, format);
     bool room = p->used < p->len;
-    int wrote = vsnprintf(room ? p->buf + p->used : NULL, room ? p->len - p->used : 0, format,
-                          args);
+    int wrote =
+        vsnprintf(room ? p->buf + p->used : NULL, room ? p->len - p->used : 0, format, args);
     va_end(args);
     p->used += (size_t) wrote;
 }

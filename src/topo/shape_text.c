@@ -31,11 +31,11 @@ typedef struct parser {
     const char *at;
     char *why; /* may be NULL */
     size_t whylen;
-    int level;            /* the last one read, LEVEL_NONE before the first */
+    int level; /* the last one read, LEVEL_NONE before the first */
     const char *level_name;
-    hccl_place_t *cells;  /* [ncells] the objects of that level; in the end the slots */
+    hccl_place_t *cells; /* [ncells] the objects of that level; in the end the slots */
     int ncells;
-    int *slot;            /* [nranks] the map */
+    int *slot; /* [nranks] the map */
     int nranks;
 } parser_t;
 
@@ -72,9 +72,8 @@ __attribute__((format(printf, 3, 4))) static int complain(parser_t *p, const cha
     vsnprintf(rest, sizeof(rest), format, args);
     va_end(args);
     if (NULL != p->why && 0 < p->whylen) {
-        snprintf(p->why, p->whylen, "topology text, character %td, %s%s%s: %s",
-                 from - p->text + 1, 0 == len ? "at its end" : "\"", token, 0 == len ? "" : "\"",
-                 rest);
+        snprintf(p->why, p->whylen, "topology text, character %td, %s%s%s: %s", from - p->text + 1,
+                 0 == len ? "at its end" : "\"", token, 0 == len ? "" : "\"", rest);
     }
     return HCCL_ERR_ARG;
 }
@@ -126,8 +125,10 @@ static int read_count(parser_t *p, int level, const char *name, count_t *count)
     }
     count->unknown = eat(p, '?');
     if (count->unknown && !may_be_unknown) {
-        return complain(p, from, "%s can't be unknown; \"?\" is accepted after package, numa, l3 "
-                        "and core", name);
+        return complain(p, from,
+                        "%s can't be unknown; \"?\" is accepted after package, numa, l3 "
+                        "and core",
+                        name);
     }
     return HCCL_OK;
 }
@@ -142,8 +143,10 @@ static int read_list(parser_t *p, int level, const char *name, count_t *counts)
     for (int i = 0;; i++) {
         skip_blanks(p);
         if (i == p->ncells) {
-            return complain(p, p->at, "the list gives %s more than %d count%s, one for each %s is "
-                            "accepted", name, i, 1 == i ? "" : "s", parents);
+            return complain(p, p->at,
+                            "the list gives %s more than %d count%s, one for each %s is "
+                            "accepted",
+                            name, i, 1 == i ? "" : "s", parents);
         }
         int rc = read_count(p, level, name, &counts[i]);
         if (HCCL_OK != rc) {
@@ -152,9 +155,10 @@ static int read_list(parser_t *p, int level, const char *name, count_t *counts)
         skip_blanks(p);
         if (eat(p, ')')) {
             if (i + 1 < p->ncells) {
-                return complain(p, from, "the list gives %s %d count%s for %d %ss before it; one "
-                                "for each is needed", name, i + 1, 0 == i ? "" : "s", p->ncells,
-                                parents);
+                return complain(p, from,
+                                "the list gives %s %d count%s for %d %ss before it; one "
+                                "for each is needed",
+                                name, i + 1, 0 == i ? "" : "s", p->ncells, parents);
             }
             return HCCL_OK;
         }
@@ -291,8 +295,10 @@ static int read_slots(parser_t *p, bool *taken)
         }
         for (int slot = first; slot <= last; slot++) {
             if (taken[slot]) {
-                return complain(p, from, "map: slot %d is named twice; level \"rank\" puts several "
-                                "ranks in one place", slot);
+                return complain(p, from,
+                                "map: slot %d is named twice; level \"rank\" puts several "
+                                "ranks in one place",
+                                slot);
             }
             taken[slot] = true;
             p->slot[p->nranks++] = slot;
@@ -376,7 +382,8 @@ static int read_levels(parser_t *p)
         }
     }
     if (LEVEL_NONE == p->level) {
-        return complain(p, p->at, "no level given; accepted: " ACCEPTED_LEVELS ", as in "
+        return complain(p, p->at,
+                        "no level given; accepted: " ACCEPTED_LEVELS ", as in "
                         "\"node:4 numa:2 core:2\"");
     }
     return HCCL_OK;
@@ -388,8 +395,10 @@ static int place_ranks(parser_t *p, int nranks, hccl_shape_t **out)
     int n = -1 == nranks ? p->nranks : nranks;
 
     if (n > p->nranks) {
-        return complain(p, p->at, "the text has places for %d rank%s, but there are %d: give it at "
-                        "least %d", p->nranks, 1 == p->nranks ? "" : "s", n, n);
+        return complain(p, p->at,
+                        "the text has places for %d rank%s, but there are %d: give it at "
+                        "least %d",
+                        p->nranks, 1 == p->nranks ? "" : "s", n, n);
     }
     hccl_place_t *places = malloc((size_t) n * sizeof(*places));
     if (NULL == places) {
