@@ -98,11 +98,13 @@ hccl_try() {
         hccl_ok "$name"
         return 0
     fi
-    hccl_quote "$out"
+    if [[ -n $out ]]; then
+        hccl_quote "$out"
+    fi
     if ((rc == 124 || rc == 137)); then
         hccl_not_ok "$name" "stopped after its time limit"
     else
-        hccl_not_ok "$name" "exit code $rc: $(tail -n 1 <<<"$out")"
+        hccl_not_ok "$name" "exit code $rc${out:+: ${out##*$'\n'}}"
     fi
     return 0
 }
