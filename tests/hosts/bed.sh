@@ -27,6 +27,7 @@
 # The environment reaches every rank unchanged (no -x needed): OMPI_MCA_*, HCCL_*, everything.
 # HCCL_BED_DATA_IF names the data interface for programs that read its counters. MCA parameters of
 # the bed are set in the environment, so the command line overrides them (--mca btl self,tcp).
+# OMPI_MPIRUN names the mpirun to use (default mpirun.openmpi).
 # Standard input, output and the exit code are mpirun's. 2: bad arguments; 77: no bed can be made.
 #
 # Two lines for another script, comparing two components at 100 Mbit/s on four hosts:
@@ -292,7 +293,7 @@ head_main() { # STATE HOSTS SLOTS MAP RATE COUNTERS LEFTOVERS COMMAND...
     head_up
     head_environment
     before=$(head_counters)
-    mpirun.openmpi --hostfile "$state/hostfile" -np "$ranks" --map-by "$map" --bind-to none \
+    "$mpirun" --hostfile "$state/hostfile" -np "$ranks" --map-by "$map" --bind-to none \
         "$@" 8>&- || rc=$?
     ended=$(date +%s%3N)
     after=$(head_counters)
@@ -329,7 +330,7 @@ unshare_flags() {
 
 check_permission() {
     local tool message
-    for tool in unshare nsenter setpriv ip bridge tc mpirun.openmpi; do
+    for tool in unshare nsenter setpriv ip bridge tc "$mpirun"; do
         command -v "$tool" >/dev/null || skip "no program $tool"
     done
     unshare_flags
@@ -421,6 +422,7 @@ still_below() { # PARENT
 }
 
 script=$(realpath -- "$0")
+mpirun=${OMPI_MPIRUN:-mpirun.openmpi}
 ((1 <= $#)) || usage
 mode=$1
 shift
