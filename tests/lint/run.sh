@@ -48,7 +48,8 @@ fi
 # check_words NAME REGEX [EXCEPT]: no text file may hold a line that matches REGEX and not EXCEPT.
 check_words() {
     local name=$1 regex=$2 except=${3:-^$} found
-    found=$(source_list | xargs -0 -r grep -InE "$regex" -- 2>/dev/null | grep -vE "$except" || true)
+    found=$(source_list | xargs -0 -r grep -InE "$regex" -- 2>/dev/null |
+        grep -vE "$except" || true)
     if [[ -z $found ]]; then
         hccl_ok "lint/$name"
     else
@@ -60,8 +61,8 @@ check_words() {
 # Files that people wrote: not what autotools, make or git put beside them.
 source_list() {
     cd "$HCCL_SRC_DIR"
-    find . -maxdepth 1 -type f \( -name '*.a[cm]' -o -name autogen.sh -o -name setup.sh -o -name '*.md' -o -name NEWS \
-        -o -name LICENSE -o -name .gitignore -o -name .clang-format \) -print0
+    find . -maxdepth 1 -type f \( -name '*.a[cm]' -o -name autogen.sh -o -name setup.sh \
+        -o -name '*.md' -o -name NEWS -o -name LICENSE -o -name .gitignore -o -name .clang-format \) -print0
     find src tests bench tools .ci docs -type f ! -name Makefile.in ! -path '*/.deps/*' \
         ! -path '*/__pycache__/*' -print0 2>/dev/null || true
 }
@@ -73,8 +74,9 @@ check_words "open work names its issue" "$open_work" 'TOD[O] #[0-9]+'
 check_words "no path of one workplace" "$workplace"
 
 # The expressions find what they are for.
-planted=$(printf '%s\n' '/* TO''DO: later */' 'cd /wo''rk/tree' | grep -cE "$open_work|$workplace" || true)
-if ((2 == planted)) && ! grep -qE "$open_work|$workplace" <<<"network/a TODOS ../work/b"; then
+either="$open_work|$workplace"
+planted=$(printf '%s\n' '/* TO''DO: later */' 'cd /wo''rk/tree' | grep -cE "$either" || true)
+if ((2 == planted)) && ! grep -qE "$either" <<<"network/a TODOS ../work/b"; then
     hccl_ok "lint/planted words are found"
 else
     hccl_not_ok "lint/planted words are found" "the expressions match $planted of 2 planted lines"
