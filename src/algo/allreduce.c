@@ -1,0 +1,155 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Allreduce: on one node, hierarchical, and flat.
+ */
+#include "algo/parts.h"
+
+int hccl_algo_allreduce_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
+
+    if (NULL == b) {
+        return HCCL_ERR_NOMEM;
+    }
+    const int pub = hccl_build_publications(b, 1, 1);
+
+    if (1 < c->shape->nranks) {
+        hccl_build_publish(b, pub, HCCL_BASE_SEND, 0, 1);
+    }
+    hccl_build_fold_begin(b, HCCL_BASE_RECV, 0, 1);
+    for (int peer = 0; peer < c->shape->nranks; peer++) {
+        if (peer == c->me) {
+            hccl_build_fold_own(b, HCCL_BASE_SEND, 0);
+        } else {
+            hccl_build_fold_peer(b, peer, pub, 0, 0);
+        }
+    }
+    hccl_build_fold_end(b);
+    return hccl_build_finish(b, plan);
+}
+
+/* An exchange between nodes of cuts positions, from `first` on: dst = src of all members combined. */
+typedef void (*across_t)(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
+                         int first, int cuts);
+
+static void across_rd(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst, int first,
+                      int cuts)
+{
+    hccl_part_doubling(b, team, tmp, src, dst, first, cuts);
+}
+
+static void across_rhd(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
+                       int first, int cuts)
+{
+    const hccl_map_t map = hccl_map_even(first, 1);
+
+    (void) cuts;
+    hccl_part_halving(b, team, &map, tmp, src, dst);
+    hccl_part_unhalving(b, team, &map, dst);
+}
+
+static void across_ring(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
+                        int first, int cuts)
+{
+    const hccl_map_t map = hccl_map_even(first, 1);
+
+    (void) cuts;
+    hccl_part_ring_reduce_scatter(b, team, &map, tmp, src, dst);
+    hccl_part_ring_allgather(b, team, &map, dst, -1);
+}
+
+/* Slices inside the nodes, one exchange between nodes for each slice, slices inside again. Every
+ * slice is cut into `cuts` positions for the exchange. */
+static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int slices, int cuts,
+                        across_t across)
+{
+    hccl_builder_t *b = hccl_build_start(c, algorithm, slices * cuts);
+    const hccl_slices_t cut = {slices, 0, hccl_map_even(0, cuts)};
+
+    if (NULL == b) {
+        return HCCL_ERR_NOMEM;
+    }
+    const int tmp = hccl_build_scratch(b, slices * cuts);
+    const int src = hccl_part_node_reduce(b, c, &cut, HCCL_BASE_SEND, HCCL_BASE_RECV);
+    const int own = hccl_slices_of(&cut, c->shape->local_of[c->me]);
+
+    if (0 <= own) {
+        const hccl_team_t team = hccl_team_rail(c, own);
+
+        across(b, &team, tmp, src, HCCL_BASE_RECV, own * cuts, cuts);
+    }
+    hccl_part_node_spread(b, c, &cut, HCCL_BASE_RECV);
+    return hccl_build_finish(b, plan);
+}
+
+int hccl_algo_allreduce_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->nranks, 1, across_rd);
+}
+
+int hccl_algo_allreduce_hier_rd(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, 1, 1, across_rd);
+}
+
+int hccl_algo_allreduce_hier_rd_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->min_local, 1, across_rd);
+}
+
+int hccl_algo_allreduce_hier_rhd(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->min_local, hccl_part_power(c->shape->nnodes),
+                        across_rhd);
+}
+
+int hccl_algo_allreduce_hier_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->min_local, c->shape->nnodes, across_ring);
+}
+
+/* One exchange among all ranks. */
+static int flat(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_team_t team, int cuts,
+                across_t across)
+{
+    hccl_builder_t *b = hccl_build_start(c, algorithm, cuts);
+
+    if (NULL == b) {
+        return HCCL_ERR_NOMEM;
+    }
+    const int tmp = hccl_build_scratch(b, cuts);
+
+    across(b, &team, tmp, HCCL_BASE_SEND, HCCL_BASE_RECV, 0, cuts);
+    return hccl_build_finish(b, plan);
+}
+
+int hccl_algo_allreduce_rd(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_team_all(c), 1, across_rd);
+}
+
+int hccl_algo_allreduce_rhd(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_team_all(c), hccl_part_power(c->shape->nranks), across_rhd);
+}
+
+int hccl_algo_allreduce_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_team_by_node(c), c->shape->nranks, across_ring);
+}
+
+int hccl_algo_allreduce_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
+    const hccl_team_t team = hccl_team_all(c);
+
+    if (NULL == b) {
+        return HCCL_ERR_NOMEM;
+    }
+    const int tmp = hccl_part_reduce_scratch(b, HCCL_TREE_BINOMIAL, team.n, 1);
+
+    hccl_part_reduce(b, &team, 0, HCCL_TREE_BINOMIAL, tmp, HCCL_BASE_SEND, HCCL_BASE_RECV, 0, 1);
+    hccl_part_bcast(b, &team, 0, HCCL_TREE_BINOMIAL, HCCL_BASE_RECV, 0, 1);
+    return hccl_build_finish(b, plan);
+}

@@ -1,0 +1,139 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Exchanges through shared memory among the ranks of a node.
+ *
+ * Used by algo/ only.
+ */
+#include "algo/parts.h"
+
+hccl_node_t hccl_node_of(const hccl_case_t *c, int rank)
+{
+    const hccl_shape_t *shape = c->shape;
+    const int node = shape->node_of[rank];
+
+    return (hccl_node_t){.node = node,
+                         .n = shape->node_start[node + 1] - shape->node_start[node],
+                         .me = shape->local_of[rank]};
+}
+
+int hccl_slices_of(const hccl_slices_t *slices, int index)
+{
+    const int slice = index - slices->lead;
+
+    return 0 <= slice && slice < slices->n ? slice : -1;
+}
+
+/* Most positions that hccl_part_node_publish puts under one number, anywhere. */
+static int widest_publication(const hccl_case_t *c, const hccl_slices_t *slices)
+{
+    const int n = slices->n;
+    const int without_first = hccl_map_count(&slices->map, 1, n - 1);
+    const int without_last = hccl_map_count(&slices->map, 0, n - 1);
+
+    if (1 == n || c->shape->max_local > n) {
+        return hccl_map_count(&slices->map, 0, n);
+    }
+    return without_first > without_last ? without_first : without_last;
+}
+
+int hccl_part_node_publish(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
+                           int src)
+{
+    const hccl_node_t here = hccl_node_of(c, c->me);
+    const hccl_map_t *map = &slices->map;
+    const int n = slices->n;
+    const int own = hccl_slices_of(slices, here.me);
+    const int pub = hccl_build_publications(b, 1 < n ? 2 : 1, widest_publication(c, slices));
+
+    if (1 == here.n) {
+        return pub;
+    }
+    if (0 > own) {
+        hccl_build_publish(b, 1 < n ? pub + 1 : pub, src, hccl_map_first(map, 0),
+                           hccl_map_count(map, 0, n));
+        return pub;
+    }
+    if (own + 1 < n) {
+        hccl_build_publish(b, pub, src, hccl_map_first(map, own + 1),
+                           hccl_map_count(map, own + 1, n - own - 1));
+    }
+    if (0 < own) {
+        hccl_build_publish(b, pub + 1, src, hccl_map_first(map, 0), hccl_map_count(map, 0, own));
+    }
+    return pub;
+}
+
+int hccl_part_node_pub(const hccl_slices_t *slices, int pub, int peer, int own, int *pub_first)
+{
+    const int theirs = hccl_slices_of(slices, peer);
+
+    if (0 <= theirs && theirs < own) {
+        *pub_first = hccl_map_first(&slices->map, theirs + 1);
+        return pub;
+    }
+    *pub_first = hccl_map_first(&slices->map, 0);
+    return 1 < slices->n ? pub + 1 : pub;
+}
+
+int hccl_part_node_reduce(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
+                          int src, int dst)
+{
+    const hccl_node_t here = hccl_node_of(c, c->me);
+    const int own = hccl_slices_of(slices, here.me);
+    const int pub = hccl_part_node_publish(b, c, slices, src);
+
+    if (1 == here.n) {
+        return src;
+    }
+    if (0 <= own) {
+        const int first = hccl_map_first(&slices->map, own);
+
+        hccl_build_fold_begin(b, dst, first, hccl_map_count(&slices->map, own, 1));
+        for (int peer = 0; peer < here.n; peer++) {
+            if (peer == here.me) {
+                hccl_build_fold_own(b, src, first);
+            } else {
+                int pub_first;
+                const int number = hccl_part_node_pub(slices, pub, peer, own, &pub_first);
+
+                hccl_build_fold_peer(b, peer, number, pub_first, first);
+            }
+        }
+        hccl_build_fold_end(b);
+    }
+    return dst;
+}
+
+void hccl_part_node_spread(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
+                           int base)
+{
+    const hccl_node_t here = hccl_node_of(c, c->me);
+    const hccl_map_t *map = &slices->map;
+    const int own = hccl_slices_of(slices, here.me);
+    int widest = 0;
+
+    for (int i = 0; i < slices->n; i++) {
+        const int count = hccl_map_count(map, i, 1);
+
+        widest = count > widest ? count : widest;
+    }
+    const int pub = hccl_build_publications(b, 1, widest);
+
+    if (1 == here.n) {
+        return;
+    }
+    if (0 <= own) {
+        hccl_build_publish(b, pub, base, hccl_map_first(map, own), hccl_map_count(map, own, 1));
+    }
+    for (int k = 1; k <= slices->n; k++) {
+        /* everybody begins with another owner, the one after himself */
+        const int i = ((0 <= own ? own : here.me) + k) % slices->n;
+        const int first = hccl_map_first(map, i);
+
+        if (i != own) {
+            hccl_build_fetch(b, base, first, hccl_map_count(map, i, 1), slices->lead + i, pub, first,
+                             first);
+        }
+    }
+}

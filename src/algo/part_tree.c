@@ -1,0 +1,176 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Trees over the network: binomial (short messages), binary and chain (long ones, pipelined by
+ * segments), and the star.
+ *
+ * Used by algo/ only.
+ */
+#include "algo/parts.h"
+
+/* Trees are numbered from their root, vertex 0. Every subtree of a binomial tree and of a chain is a
+ * range of vertices that begins with its root, and the children follow in ascending order: that is
+ * what makes the reduction ordered. */
+static int tree_parent(hccl_tree_t tree, int v)
+{
+    switch (tree) {
+    case HCCL_TREE_BINOMIAL:
+        return v & (v - 1);
+    case HCCL_TREE_BINARY:
+        return (v - 1) / 2;
+    default:
+        return v - 1;
+    }
+}
+
+/* Child number k of vertex v, -1 when there are no more. */
+static int tree_child(hccl_tree_t tree, int n, int v, int k)
+{
+    int child;
+
+    switch (tree) {
+    case HCCL_TREE_BINOMIAL:
+        if (30 < k || 0 != (v & ((2 << k) - 1) & ~((1 << k) - 1)) || 0 != (v & ((1 << k) - 1))) {
+            return -1;
+        }
+        child = n - v > 1 << k ? v + (1 << k) : -1;
+        break;
+    case HCCL_TREE_BINARY:
+        child = 2 > k && v < n / 2 ? 2 * v + 1 + k : -1;
+        break;
+    default:
+        child = 0 == k ? v + 1 : -1;
+        break;
+    }
+    return child < n ? child : -1;
+}
+
+static int tree_children(hccl_tree_t tree, int n, int v)
+{
+    int k = 0;
+
+    while (0 <= tree_child(tree, n, v, k)) {
+        k++;
+    }
+    return k;
+}
+
+void hccl_part_bcast(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree, int base,
+                     int first, int count)
+{
+    const int n = team->n;
+
+    if (!hccl_team_member(team)) {
+        return;
+    }
+    const int v = (team->me - root + n) % n;
+
+    if (0 != v) {
+        const int parent = (tree_parent(tree, v) + root) % n;
+
+        hccl_build_recv(b, hccl_team_rank(team, parent), base, first, count);
+        hccl_build_wait(b);
+    }
+    /* the largest subtree has the longest way to go */
+    for (int k = tree_children(tree, n, v) - 1; 0 <= k; k--) {
+        const int child = (tree_child(tree, n, v, k) + root) % n;
+
+        hccl_build_send(b, hccl_team_rank(team, child), base, first, count);
+    }
+}
+
+int hccl_part_reduce_scratch(hccl_builder_t *b, hccl_tree_t tree, int n, int positions)
+{
+    const int areas = tree_children(tree, n, 0) + 1; /* and one for the members below the root */
+    const int tmp = hccl_build_scratch(b, positions);
+
+    for (int i = 1; i < areas; i++) {
+        hccl_build_scratch(b, positions);
+    }
+    return tmp;
+}
+
+void hccl_part_reduce(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree, int tmp,
+                      int src, int dst, int first, int count)
+{
+    if (!hccl_team_member(team)) {
+        return;
+    }
+    const bool at_root = root == team->me;
+    const bool below = team->me < root;
+    const hccl_team_t mine = hccl_team_part(team, below ? 0 : root, below ? root : team->n - root);
+    const int children = tree_children(tree, mine.n, mine.me);
+    const bool joins = at_root && 0 < root; /* I receive what the members below me have combined */
+    const int left = tmp + children;
+
+    for (int k = 0; k < children; k++) {
+        const int child = tree_child(tree, mine.n, mine.me, k);
+
+        hccl_build_recv(b, hccl_team_rank(&mine, child), tmp + k, first, count);
+    }
+    if (joins) {
+        hccl_build_recv(b, hccl_team_rank(team, 0), left, first, count);
+    }
+    if (0 < children || joins) {
+        hccl_build_wait(b);
+        hccl_build_fold_begin(b, at_root ? dst : tmp, first, count);
+        if (joins) {
+            hccl_build_fold_own(b, left, first);
+        }
+        hccl_build_fold_own(b, src, first);
+        for (int k = 0; k < children; k++) {
+            hccl_build_fold_own(b, tmp + k, first);
+        }
+        hccl_build_fold_end(b);
+        src = tmp;
+    } else if (at_root) {
+        hccl_part_move(b, dst, src, first, count);
+    }
+    if (!at_root) {
+        const int parent = 0 == mine.me ? hccl_team_rank(team, root)
+                                        : hccl_team_rank(&mine, tree_parent(tree, mine.me));
+
+        hccl_build_send(b, parent, src, first, count);
+        hccl_build_wait(b);
+    }
+}
+
+void hccl_part_scatter(hccl_builder_t *b, const hccl_team_t *team, int root, const hccl_map_t *map,
+                       int src, int dst)
+{
+    if (!hccl_team_member(team)) {
+        return;
+    }
+    if (root != team->me) {
+        hccl_build_recv(b, hccl_team_rank(team, root), dst, hccl_map_first(map, team->me),
+                        hccl_map_count(map, team->me, 1));
+    } else {
+        for (int k = 1; k < team->n; k++) {
+            const int i = (root + k) % team->n;
+
+            hccl_build_send(b, hccl_team_rank(team, i), src, hccl_map_first(map, i),
+                            hccl_map_count(map, i, 1));
+        }
+    }
+    hccl_build_wait(b);
+}
+
+void hccl_part_gather(hccl_builder_t *b, const hccl_team_t *team, int root, const hccl_map_t *map,
+                      int src, int dst)
+{
+    if (!hccl_team_member(team)) {
+        return;
+    }
+    if (root != team->me) {
+        hccl_build_send(b, hccl_team_rank(team, root), src, hccl_map_first(map, team->me),
+                        hccl_map_count(map, team->me, 1));
+    } else {
+        for (int k = 1; k < team->n; k++) {
+            const int i = (root + k) % team->n;
+
+            hccl_build_recv(b, hccl_team_rank(team, i), dst, hccl_map_first(map, i),
+                            hccl_map_count(map, i, 1));
+        }
+    }
+    hccl_build_wait(b);
+}

@@ -1,0 +1,253 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The parts that algorithms are composed of: textbook trees, rings and doublings over a team of
+ * ranks, and exchanges through shared memory inside a node. A part appends its steps to a plan.
+ *
+ * Parts know no collective: they are told bases, positions and teams. Only files of algo/ may
+ * include this header.
+ *
+ * Conventions of all parts
+ *  - Who is no member of the team emits nothing, so callers need not ask.
+ *  - Two ranks that compute the same combination write it alike: lower member op higher member.
+ *    "Ordered" says that the whole result is combined in the order of the members.
+ *  - A network part ends with a WAIT unless it says otherwise.
+ *  - Scratch areas are reserved by the caller, alike on all ranks, and may be used again afterwards.
+ */
+#ifndef HCCL_ALGO_PARTS_H
+#define HCCL_ALGO_PARTS_H
+
+#include "algo/algo.h"
+
+/* The builders of algorithms.def. */
+#define HCCL_ALGO(ID, name, function, fits, about) \
+    HCCL_CHECKED int function(const hccl_case_t *c, int algorithm, hccl_plan_t **plan);
+#include "algo/algorithms.def"
+#undef HCCL_ALGO
+
+/* ---- teams (team.c) --------------------------------------------------------------------------- */
+
+/** Some ranks of the group in some order. Borrows from the shape, copied freely. */
+typedef struct hccl_team {
+    int n;            /* members */
+    int me;           /* my number among them; outside 0..n-1: I am none */
+    const int *ranks; /* a list of ranks, NULL: 0, 1, 2, ... */
+    const int *at;    /* where in the list member i is looked up, NULL: at i */
+    int shift;        /* added to that place */
+    int replaced;     /* a member for whom another rank stands in; negative: none */
+    int deputy;       /* that rank */
+} hccl_team_t;
+
+/** All ranks in rank order. */
+hccl_team_t hccl_team_all(const hccl_case_t *c);
+
+/** All ranks, node after node. */
+hccl_team_t hccl_team_by_node(const hccl_case_t *c);
+
+/** The rank of index `index` (below shape.min_local) of every node: member v is in node v. */
+hccl_team_t hccl_team_rail(const hccl_case_t *c, int index);
+
+/** One rank of every node: the first one, but in the node of `root` the root itself. */
+hccl_team_t hccl_team_leaders(const hccl_case_t *c, int root);
+
+/** The last rank of every node. */
+hccl_team_t hccl_team_last(const hccl_case_t *c);
+
+/** Members from, from + 1, ..., from + n - 1 of a team. */
+hccl_team_t hccl_team_part(const hccl_team_t *team, int from, int n);
+
+bool hccl_team_member(const hccl_team_t *team);
+
+/** The rank of member i. */
+int hccl_team_rank(const hccl_team_t *team, int i);
+
+/* ---- maps: which positions belong to member i --------------------------------------------------- */
+
+typedef struct hccl_map {
+    const int *start; /* member i owns [start[i], start[i + 1]); NULL: use the next two */
+    int first;        /* first position of member 0 */
+    int per;          /* positions of each member */
+} hccl_map_t;
+
+static inline hccl_map_t hccl_map_even(int first, int per)
+{
+    return (hccl_map_t){NULL, first, per};
+}
+
+static inline int hccl_map_first(const hccl_map_t *map, int i)
+{
+    return NULL != map->start ? map->start[i] : map->first + i * map->per;
+}
+
+/** Positions of members i, ..., i + n - 1 together. */
+static inline int hccl_map_count(const hccl_map_t *map, int i, int n)
+{
+    return hccl_map_first(map, i + n) - hccl_map_first(map, i);
+}
+
+/* ---- rails: the blocks of all ranks, cut for parallel exchanges between nodes (team.c) ----------- */
+
+/** Every node cuts its ranks into `rails` consecutive runs; run r is served by the node's rank of
+ *  index r. Positions are ordered by rail, then by node, then by rank. */
+typedef struct hccl_rails {
+    int rails;      /* shape.min_local: every node has so many ranks at least */
+    int nnodes;     /* of the shape */
+    int widest;     /* most positions of one rail on one node */
+    int *start;     /* [rails * nnodes + 1] where rail r of node v begins: start[r * nnodes + v] */
+    int32_t *order; /* [nranks] for hccl_build_order */
+} hccl_rails_t;
+
+/** HCCL_OK or HCCL_ERR_NOMEM; free with hccl_rails_free. */
+HCCL_CHECKED int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_t *rails);
+void hccl_rails_free(hccl_rails_t *rails);
+
+/** The map of one rail: member v of hccl_team_rail owns the rail's positions of node v. */
+hccl_map_t hccl_rails_map(const hccl_rails_t *rails, int rail);
+
+/** The rail whose run holds the node's rank of the given index. */
+int hccl_rails_of(const hccl_rails_t *rails, int node_size, int index);
+
+/** Orders the blocks of all ranks node after node: node v's are [node_start[v], node_start[v+1]). */
+void hccl_order_by_node(hccl_builder_t *b, const hccl_shape_t *shape);
+
+/* ---- small helpers ------------------------------------------------------------------------------ */
+
+/** dst = src unless they are the same base. */
+void hccl_part_move(hccl_builder_t *b, int dst, int src, int first, int count);
+
+/** dst = left op right. */
+void hccl_part_combine(hccl_builder_t *b, int dst, int left, int right, int first, int count);
+
+/** Largest power of two not above n (n >= 1), and the smallest k with 2^k >= n. */
+int hccl_part_power(int n);
+int hccl_part_log(int n);
+
+/* ---- trees (part_tree.c) ------------------------------------------------------------------------- */
+
+typedef enum { HCCL_TREE_BINOMIAL, HCCL_TREE_BINARY, HCCL_TREE_CHAIN } hccl_tree_t;
+
+/** Member root's operand to all members. Leaves the sends open: the caller waits, after whatever it
+ *  can do meanwhile without writing the operand. */
+void hccl_part_bcast(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree, int base,
+                     int first, int count);
+
+/** Scratch areas that hccl_part_reduce needs for n members; returns the first. */
+int hccl_part_reduce_scratch(hccl_builder_t *b, hccl_tree_t tree, int n, int positions);
+
+/** dst at member root = all src combined; others' dst is not touched. Ordered: the members below the
+ *  root form a tree of their own under member 0, whose result is the root's leftmost operand.
+ *  tree: BINOMIAL or CHAIN. */
+void hccl_part_reduce(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree, int tmp,
+                      int src, int dst, int first, int count);
+
+/** Member i's positions of the map from the root, straight, one message per member. */
+void hccl_part_scatter(hccl_builder_t *b, const hccl_team_t *team, int root, const hccl_map_t *map,
+                       int src, int dst);
+
+/** The reverse: the root receives all other members' positions into dst; its own stay where they
+ *  are. */
+void hccl_part_gather(hccl_builder_t *b, const hccl_team_t *team, int root, const hccl_map_t *map,
+                      int src, int dst);
+
+/* ---- rings (part_ring.c) ------------------------------------------------------------------------- */
+
+/** dst = src of all members combined, of my positions only. Not ordered. One scratch area; neither
+ *  src nor any other position of dst is written. */
+void hccl_part_ring_reduce_scatter(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
+                                   int tmp, int src, int dst);
+
+/** Every member's positions of base to all members. A member `complete` (-1: none) that has all of
+ *  them already is sent nothing. */
+void hccl_part_ring_allgather(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
+                              int base, int complete);
+
+/* ---- doubling and halving (part_doubling.c, part_gather.c) ---------------------------------------- */
+
+/** Members beyond a power of two pair up with a neighbour: member 2v + 1 leaves its part to member
+ *  2v for v < surplus, so that `power` partners remain, in order. */
+typedef struct hccl_pairs {
+    int power;   /* partners, a power of two */
+    int surplus; /* pairs */
+    int me;      /* my number among the partners, -1: my neighbour stands in for me */
+} hccl_pairs_t;
+
+hccl_pairs_t hccl_pairs_of(const hccl_team_t *team);
+
+/** The first (or only) member that partner v stands for; v = power gives the number of members. */
+int hccl_pairs_member(const hccl_pairs_t *pairs, int v);
+
+/** dst = src of all members combined, everywhere, same bits. Ordered. One scratch area. */
+void hccl_part_doubling(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
+                        int first, int count);
+
+/** Halving: acc = src of all members combined, on partner v of the slot of the map (of as many slots
+ *  as partners) whose number is v with its bits reversed; other positions of acc are overwritten.
+ *  Ordered. One scratch area. */
+void hccl_part_halving(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map, int tmp,
+                       int src, int acc);
+
+/** The reverse of halving: every partner's slot of base to all members. */
+void hccl_part_unhalving(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map, int base);
+
+/** The slot of partner v: the bits of v reversed. */
+int hccl_part_slot(const hccl_pairs_t *pairs, int v);
+
+/** dst = src of members 0..me combined. Ordered. One scratch area. */
+void hccl_part_scan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst, int first,
+                    int count);
+
+/** dst = src of members 0..me-1 combined; member 0's dst is untouched. Ordered. Scratch areas tmp and
+ *  tmp + 1. */
+void hccl_part_exscan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst, int first,
+                      int count);
+
+/** Nobody leaves before all have entered. */
+void hccl_part_dissemination(hccl_builder_t *b, const hccl_team_t *team);
+
+/** Every member's positions of base to all members, in rounds of doubling width. */
+void hccl_part_bruck_allgather(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
+                               int base);
+void hccl_part_doubling_allgather(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
+                                  int base);
+
+/* ---- inside a node (part_node.c) ------------------------------------------------------------------ */
+
+/** My node. */
+typedef struct hccl_node {
+    int node; /* its number */
+    int n;    /* its ranks */
+    int me;   /* my index among them */
+} hccl_node_t;
+
+hccl_node_t hccl_node_of(const hccl_case_t *c, int rank);
+
+/** Slices: positions shared out to some ranks of every node, the owners. Owner i is the node's rank
+ *  of index lead + i. With several owners lead is 0. Number and map are alike on all ranks. */
+typedef struct hccl_slices {
+    int n;          /* owners */
+    int lead;       /* index of the first owner in my node */
+    hccl_map_t map; /* what owner i owns */
+} hccl_slices_t;
+
+/** The slice of the node's rank of the given index, -1: none. */
+int hccl_slices_of(const hccl_slices_t *slices, int index);
+
+/** Publishes src but for my own slice: what lies above it as returned number, what lies below as
+ *  the number after that (one owner: a single number for all others). */
+int hccl_part_node_publish(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
+                           int src);
+
+/** Where the node's rank `peer` has published slice `own` by hccl_part_node_publish: the publication
+ *  number (given what that returned) and the first position published under it. */
+int hccl_part_node_pub(const hccl_slices_t *slices, int pub, int peer, int own, int *pub_first);
+
+/** Every owner's slice = src of all ranks of the node combined, in the order of the node's ranks.
+ *  Returns where the owner finds it: dst, or src itself where the rank is alone on its node. */
+int hccl_part_node_reduce(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
+                          int src, int dst);
+
+/** Every owner's slice of base to all ranks of the node. */
+void hccl_part_node_spread(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
+                           int base);
+
+#endif
