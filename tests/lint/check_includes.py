@@ -56,7 +56,9 @@ def core_sources(src):
     """The files that src/Makefile.am lists for libhccl_core.la."""
     with open(os.path.join(src, "Makefile.am"), encoding="utf-8") as file:
         text = file.read().replace("\\\n", " ")
-    variables = dict(re.findall(r"^(\w+)\s*=[ \t]*(.*)$", text, re.M))
+    variables = {}
+    for name, words in re.findall(r"^(\w+)\s*\+?=[ \t]*(.*)$", text, re.M):
+        variables[name] = variables.get(name, "") + " " + words
     words = variables.get("libhccl_core_la_SOURCES")
     if words is None:
         sys.exit("src/Makefile.am does not set libhccl_core_la_SOURCES")

@@ -34,7 +34,7 @@ fault() {
     rm "$tmp/$1"
 }
 
-file Makefile.am $'core_x = base/a.c topo/t.c\nlibhccl_core_la_SOURCES = $(core_x)'
+file Makefile.am $'core_x = base/a.c\ncore_x += \\\n\ttopo/t.c\nlibhccl_core_la_SOURCES = $(core_x)'
 file base/a.h
 file base/a.c '#include "base/a.h"'
 file topo/t.h '#include "base/a.h"'
