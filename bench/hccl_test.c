@@ -7,6 +7,7 @@
  */
 #include "control.h"
 #include "measure.h"
+#include "net.h"
 #include "options.h"
 #include "report.h"
 
@@ -167,6 +168,11 @@ static int measure(const struct hccl_bench_options *o)
             fprintf(stderr, "hccl_test: --csv %s: %s; give a file that can be written\n", o->csv,
                     strerror(errno));
         }
+    }
+    double bytes[2];
+    if (NULL != o->net && !hccl_bench_net_read(o->net, &bytes[0], &bytes[1])) {
+        fprintf(stderr, "hccl_test: --net %s: no such interface (ls /sys/class/net)\n", o->net);
+        fine = false;
     }
     if (!hccl_bench_sync_all(&b.sync, fine)) {
         code = BAD_ARGUMENTS;

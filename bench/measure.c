@@ -15,6 +15,7 @@
  * since dirtying would count for more than the clock.
  */
 #include "measure.h"
+#include "net.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -133,6 +134,9 @@ static double warm_up(struct hccl_bench_bench *b, size_t *k)
     double seconds;
 
     run_batch(b, 1, k, slots < b->o->warmup ? b->o->warmup : slots);
+    if (0 < b->o->iterations && 0 < b->o->batch) {
+        return 1; /* nothing is left to be chosen by duration */
+    }
     seconds = run_batch(b, 2, k, TRIAL);
     return 1e-9 < seconds ? seconds : 1e-9;
 }
@@ -160,11 +164,25 @@ const char *hccl_bench_window(struct hccl_bench_bench *b, const struct hccl_benc
     }
     result->iterations = batches * result->batch;
     result->flag_before = hccl_bench_sync_flag_latency(&b->sync);
+    double net[2] = {0, 0}, net_before[2] = {0, 0};
+    if (NULL != b->o->net) {
+        hccl_bench_sync_start(&b->sync);
+        hccl_bench_net_read(b->o->net, &net_before[0], &net_before[1]);
+    }
     for (long i = 0; i < batches; i++) {
         samples[i] = 1e6 * run_batch(b, (size_t) i + 3, &k, result->batch);
         if (b->o->check) {
             wrong += (double) hccl_bench_problem_check(b->problem, k - 1);
         }
+    }
+    if (NULL != b->o->net) {
+        hccl_bench_sync_start(&b->sync);
+        hccl_bench_net_read(b->o->net, &net[0], &net[1]);
+        net[0] = (net[0] - net_before[0]) / (double) result->iterations;
+        net[1] = (net[1] - net_before[1]) / (double) result->iterations;
+        hccl_bench_sync_largest(&b->sync, net, 2);
+        result->net_out = net[0];
+        result->net_in = net[1];
     }
     result->flag_after = hccl_bench_sync_flag_latency(&b->sync);
     hccl_bench_sync_largest(&b->sync, &wrong, 1);

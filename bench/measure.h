@@ -17,6 +17,7 @@ struct hccl_bench_result {
     long iterations, batch;         /* timed altogether; together */
     struct hccl_bench_stats time;   /* microseconds per operation, rank 0 only */
     double wrong;                   /* elements, of the rank with most; all ranks */
+    double net_out, net_in;         /* bytes per operation of the busiest host, rank 0 only */
     double flag_before, flag_after; /* nanoseconds, rank 0 only; 0: unknown */
 };
 

@@ -32,6 +32,8 @@ const char hccl_bench_usage[] =
     "  --batch N    iterations timed together (default: enough for 20 us, 1 to 100)\n"
     "  --offset N   start buffers N bytes after a page boundary, 0 to 64 (default 0)\n"
     "  --memory M   malloc (default) or mpi: buffers from MPI_Alloc_mem\n"
+    "  --net IF     count the bytes that interface IF of each host carries; the busiest host's\n"
+    "               per operation are shown (the start of each batch adds some hundred)\n"
     "  --csv FILE   write one line per size to FILE as well\n"
     "  -h, --help   this text\n"
     "\n"
@@ -243,13 +245,14 @@ static bool take_collectives(struct hccl_bench_options *o, int count, char **wor
     return true;
 }
 
-enum { BATCH = 256, OFFSET, MEMORY, CSV, CONTROL, VERSUS, SELECT, RANKS, ROUNDS };
+enum { BATCH = 256, OFFSET, MEMORY, NET, CSV, CONTROL, VERSUS, SELECT, RANKS, ROUNDS };
 
 static const struct option long_options[] = {{"help", no_argument, NULL, 'h'},
                                              {"in-place", no_argument, NULL, 'p'},
                                              {"batch", required_argument, NULL, BATCH},
                                              {"offset", required_argument, NULL, OFFSET},
                                              {"memory", required_argument, NULL, MEMORY},
+                                             {"net", required_argument, NULL, NET},
                                              {"csv", required_argument, NULL, CSV},
                                              {"control", required_argument, NULL, CONTROL},
                                              {"versus", required_argument, NULL, VERSUS},
@@ -274,6 +277,9 @@ static bool take_long(struct hccl_bench_options *o, int option, const char *text
         o->mpi_memory = 0 == strcmp(text, "mpi");
         return o->mpi_memory || 0 == strcmp(text, "malloc")
                || wrong(o, "--memory %s: accepted are malloc and mpi", text);
+    case NET:
+        o->net = text;
+        return true;
     case CSV:
         o->csv = text;
         return true;

@@ -26,6 +26,7 @@ struct hccl_bench_options {
     int root; /* -1: rotate */
     bool check, in_place, mpi_memory, help;
     size_t offset;       /* of the buffers from a page boundary, bytes */
+    const char *net;     /* interface whose bytes are counted, or NULL */
     const char *csv;     /* file to write, or NULL */
     const char *control; /* prefix of hccl_versus' pipes, or NULL */
     const char *versus;  /* the other selection, or NULL; the rest only goes with it */

@@ -54,8 +54,9 @@ void hccl_bench_report_head(const struct hccl_bench_options *o,
     }
     printf("%s; bytes: %s; times in us, slowest rank\n", o->in_place ? ", in place" : "",
            c->size_meaning);
-    printf("#%10s %10s %9s %9s %9s %9s %9s %9s %7s %5s %8s\n", "bytes", "count", "min", "p5",
+    printf("#%10s %10s %9s %9s %9s %9s %9s %9s %7s %5s %8s", "bytes", "count", "min", "p5",
            "median", "max", "algGB/s", "busGB/s", "n", "batch", "check");
+    printf(NULL == o->net ? "\n" : " %12s %12s\n", "host out", "host in");
 }
 
 static void print_speed(const struct hccl_bench_result *r, int ranks)
@@ -78,19 +79,24 @@ void hccl_bench_report_row(const struct hccl_bench_options *o, const struct hccl
     print_speed(r, ranks);
     printf(" %7ld %5ld", r->iterations, r->batch);
     if (!o->check) {
-        printf(" %8s\n", "-");
+        printf(" %8s", "-");
     } else if (0 < r->wrong) {
-        printf(" %.0f WRONG\n", r->wrong);
+        printf(" %.0f WRONG", r->wrong);
     } else {
-        printf(" %8s\n", "ok");
+        printf(" %8s", "ok");
     }
+    if (NULL != o->net) {
+        printf(" %12.0f %12.0f", r->net_out, r->net_in);
+    }
+    printf("\n");
     fflush(stdout);
 }
 
 void hccl_bench_report_csv_head(FILE *csv)
 {
     fprintf(csv, "collective,mode,ranks,type,op,root,in_place,bytes,count,iterations,batch,min_us,"
-                 "p5_us,median_us,max_us,alg_GBps,bus_GBps,flag_before_ns,flag_after_ns,wrong\n");
+                 "p5_us,median_us,max_us,alg_GBps,bus_GBps,flag_before_ns,flag_after_ns,wrong,"
+                 "host_out_bytes,host_in_bytes\n");
 }
 
 void hccl_bench_report_csv_row(FILE *csv, const struct hccl_bench_result *r, int ranks)
@@ -101,11 +107,12 @@ void hccl_bench_report_csv_row(FILE *csv, const struct hccl_bench_result *r, int
                                    : 0;
 
     fprintf(csv,
-            "%s,%s,%d,%s,%s,%d,%d,%zu,%zu,%ld,%ld,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.1f,%.1f,%.0f\n",
+            "%s,%s,%d,%s,%s,%d,%d,%zu,%zu,%ld,%ld,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.1f,%.1f,%.0f,%."
+            "0f,%.0f\n",
             q->collective->name, hccl_bench_mode_names[q->mode], ranks, q->type->name, q->op->name,
             q->root, q->in_place, r->bytes, r->count, r->iterations, r->batch, r->time.min,
             r->time.p5, r->time.median, r->time.max, gb,
             gb * hccl_bench_report_bus_share(q->collective, ranks), r->flag_before, r->flag_after,
-            r->wrong);
+            r->wrong, r->net_out, r->net_in);
     fflush(csv);
 }
