@@ -5,9 +5,11 @@
  *
  * Refuses to know where the places come from. The makers of topo.h end here.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "hccl_config.h"
 #include "topo/shape_internal.h"
 
 /* Scratch of one build; every pointer goes into one block. */
@@ -256,6 +258,26 @@ static bool places_valid(const hccl_place_t *places, int n)
     return true;
 }
 
+#if HCCL_DEBUG
+static int check_own_work(hccl_shape_t *shape)
+{
+    char why[200] = "no memory to check it";
+    int rc = hccl_shape_check(shape, why, sizeof(why));
+
+    if (HCCL_OK != rc) {
+        fprintf(stderr, "hccl: a shape of %d ranks was made wrong: %s\n", shape->nranks, why);
+        hccl_shape_free(shape);
+    }
+    return rc;
+}
+#else
+static int check_own_work(hccl_shape_t *shape)
+{
+    (void) shape;
+    return HCCL_OK;
+}
+#endif
+
 int hccl_shape_from_places(const hccl_place_t *places, int n, hccl_shape_t **out)
 {
     build_t b;
@@ -267,6 +289,7 @@ int hccl_shape_from_places(const hccl_place_t *places, int n, hccl_shape_t **out
     hccl_place_t *canonical = malloc((size_t) n * sizeof(*canonical));
     void *scratch = scratch_open(&b, n);
     hccl_shape_t *s = NULL;
+    int rc = HCCL_ERR_NOMEM;
     if (NULL != canonical && NULL != scratch) {
         for (int rank = 0; rank < n; rank++) {
             canonical[rank] = places[rank];
@@ -285,11 +308,14 @@ int hccl_shape_from_places(const hccl_place_t *places, int n, hccl_shape_t **out
         fill_nodes(s);
         fill_members(s, pool);
         s->hash = hccl_shape_hash(s->place, n);
+        rc = check_own_work(s);
+    }
+    if (HCCL_OK == rc) {
         *out = s;
     }
     free(scratch);
     free(canonical);
-    return NULL == s ? HCCL_ERR_NOMEM : HCCL_OK;
+    return rc;
 }
 
 int hccl_shape_flat(int n, hccl_shape_t **out)

@@ -417,6 +417,10 @@ int hccl_shape_from_text(const char *text, int nranks, hccl_shape_t **out, char 
     parser_t p = {.text = text, .at = text, .why = why, .whylen = whylen, .level = LEVEL_NONE};
 
     if (NULL == text || NULL == out || (nranks < 1 && -1 != nranks)) {
+        if (NULL != why && 0 < whylen) {
+            snprintf(why, whylen, "topology text for %d ranks: there must be a text and a rank",
+                     nranks);
+        }
         return HCCL_ERR_ARG;
     }
     p.cells = malloc(sizeof(*p.cells));

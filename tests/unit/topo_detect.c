@@ -1,0 +1,331 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Detection: places on machines that hwloc makes up, GID tables in a directory that stands for
+ * sysfs, and what can be said of the machine at hand.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "topo/detect.h"
+
+/* Ids on a made-up machine, for a process that is bound to hardware threads from … to. */
+static void assert_place(const char *machine, unsigned from, int to, int package, int numa, int l3,
+                         int core)
+{
+    hwloc_topology_t topology;
+    hwloc_bitmap_t binding = hwloc_bitmap_alloc();
+    hccl_card_t card;
+
+    assert_int_equal(0, hwloc_topology_init(&topology));
+    assert_int_equal(0, hwloc_topology_set_synthetic(topology, machine));
+    assert_int_equal(0, hwloc_topology_load(topology));
+    hwloc_bitmap_set_range(binding, from, to);
+    memset(&card, 0x55, sizeof(card));
+    hccl_detect_place(topology, binding, &card);
+    if (package != card.package || numa != card.numa || l3 != card.l3 || core != card.core) {
+        fail_msg("%s, threads %u to %d: package %d numa %d l3 %d core %d", machine, from, to,
+                 (int) card.package, (int) card.numa, (int) card.l3, (int) card.core);
+    }
+    hwloc_bitmap_free(binding);
+    hwloc_topology_destroy(topology);
+}
+
+/* 16 cores: 8 to a package, 4 to a NUMA domain, 2 to an L3. Ids are first threads, but for numa. */
+static void two_packages(void **state)
+{
+    (void) state;
+    const char *machine = "pack:2 numa:2 l3:2 core:2 pu:1";
+
+    assert_place(machine, 0, 0, 0, 0, 0, 0);
+    assert_place(machine, 1, 1, 0, 0, 0, 1);
+    assert_place(machine, 7, 7, 0, 1, 6, 7);
+    assert_place(machine, 13, 13, 8, 3, 12, 13);
+    assert_place(machine, 10, 11, 8, 2, 10, -1);
+    assert_place(machine, 8, 11, 8, 2, -1, -1);
+    assert_place(machine, 9, 10, 8, 2, -1, -1);
+    assert_place(machine, 8, 15, 8, -1, -1, -1);
+    assert_place(machine, 7, 8, -1, -1, -1, -1);
+    assert_place(machine, 0, 15, -1, -1, -1, -1);
+    assert_place(machine, 0, -1, -1, -1, -1, -1); /* to the end of all numbers */
+}
+
+static void hardware_threads(void **state)
+{
+    (void) state;
+    assert_place("pack:1 core:2 pu:2", 2, 3, 0, 0, -1, 2);
+    assert_place("pack:1 core:2 pu:2", 3, 3, 0, 0, -1, 2);
+    assert_place("pack:1 core:2 pu:2", 0, 3, 0, 0, -1, -1);
+}
+
+/* Ids of the operating system need not be in hwloc's order: threads dealt to packages in turn. */
+static void interleaved_numbers(void **state)
+{
+    (void) state;
+    const char *machine = "pack:2 core:2 pu:1(indexes=0,2,1,3)";
+
+    assert_place(machine, 2, 2, 0, 0, -1, 2);
+    assert_place(machine, 1, 1, 1, 0, -1, 1);
+    assert_place(machine, 3, 3, 1, 0, -1, 3);
+}
+
+static void machine_without_levels(void **state)
+{
+    (void) state;
+    /* hwloc always has one NUMA node for a machine that has none */
+    assert_place("pu:4", 1, 1, -1, 0, -1, -1);
+    assert_place("core:4 pu:1", 1, 1, -1, 0, -1, 1);
+    assert_place("pu:4", 17, 17, -1, -1, -1, -1); /* a thread that the machine has not */
+}
+
+/* One L3 around two NUMA domains, as some machines have: both are told. */
+static void l3_around_numa(void **state)
+{
+    (void) state;
+    const char *machine = "pack:2 l3:1 numa:2 core:2 pu:1";
+
+    assert_place(machine, 2, 2, 0, 1, 0, 2);
+    assert_place(machine, 0, 3, 0, -1, 0, -1);
+    assert_place(machine, 6, 6, 4, 3, 4, 6);
+}
+
+static void no_binding_known(void **state)
+{
+    (void) state;
+    hwloc_topology_t topology;
+    hccl_card_t card;
+
+    assert_int_equal(0, hwloc_topology_init(&topology));
+    assert_int_equal(0, hwloc_topology_set_synthetic(topology, "pack:2 core:2 pu:1"));
+    assert_int_equal(0, hwloc_topology_load(topology));
+    memset(&card, 0x55, sizeof(card));
+    hccl_detect_place(topology, NULL, &card);
+    assert_int_equal(-1, card.package);
+    assert_int_equal(-1, card.numa);
+    assert_int_equal(-1, card.l3);
+    assert_int_equal(-1, card.core);
+    hwloc_topology_destroy(topology);
+}
+
+/* The machine at hand: bound to one thread, that thread's package and core hold it. */
+static void this_machine(void **state)
+{
+    (void) state;
+    cpu_set_t before;
+    cpu_set_t one;
+    hccl_card_t bound;
+    hccl_card_t again;
+    int cpu = 0;
+
+    assert_int_equal(HCCL_ERR_ARG, hccl_detect_card(NULL, NULL));
+    assert_int_equal(0, sched_getaffinity(0, sizeof(before), &before));
+    while (!CPU_ISSET(cpu, &before)) {
+        cpu++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    assert_int_equal(0, sched_setaffinity(0, sizeof(one), &one));
+    int rc = hccl_detect_card(NULL, &bound);
+    hwloc_topology_t topology;
+    assert_int_equal(0, hwloc_topology_init(&topology));
+    assert_int_equal(0, hwloc_topology_load(topology));
+    int rc_again = hccl_detect_card(topology, &again);
+    hwloc_topology_destroy(topology);
+    assert_int_equal(0, sched_setaffinity(0, sizeof(before), &before));
+    assert_int_equal(HCCL_OK, rc);
+    assert_int_equal(HCCL_OK, rc_again);
+    assert_true(0 != bound.host_key);
+    assert_true(bound.host_key == again.host_key);
+    assert_true(bound.core <= cpu && bound.l3 <= cpu && bound.package <= cpu);
+    assert_int_equal(bound.package, again.package);
+    assert_int_equal(bound.numa, again.numa);
+    assert_int_equal(bound.l3, again.l3);
+    assert_int_equal(bound.core, again.core);
+    print_message("# thread %d: package %d numa %d l3 %d core %d, %d ports\n", cpu,
+                  (int) bound.package, (int) bound.numa, (int) bound.l3, (int) bound.core,
+                  bound.nports);
+}
+
+static void discovery_disabled(void **state)
+{
+    (void) state;
+    hccl_card_t card;
+
+    setenv("HWLOC_COMPONENTS", "stop", 1);
+    int rc = hccl_detect_card(NULL, &card);
+    unsetenv("HWLOC_COMPONENTS");
+    assert_int_equal(HCCL_OK, rc);
+    assert_true(0 != card.host_key);
+    assert_int_equal(-1, card.core);
+    assert_int_equal(-1, card.l3);
+    assert_int_equal(-1, card.package);
+}
+
+/* The host key as a child sees it after unshare(flags) and one more fork; 0 when not allowed. */
+static uint64_t key_in_namespaces(int flags, const char *hostname)
+{
+    int fds[2];
+    uint64_t key = 0;
+
+    assert_int_equal(0, pipe(fds));
+    pid_t child = fork();
+    if (0 == child) {
+        if (0 != unshare(flags)
+            || (NULL != hostname && 0 != sethostname(hostname, strlen(hostname)))) {
+            _exit(1);
+        }
+        pid_t inner = fork();
+        if (0 == inner) {
+            key = hccl_detect_host_key();
+            _exit((ssize_t) sizeof(key) == write(fds[1], &key, sizeof(key)) ? 0 : 1);
+        }
+        _exit(inner == waitpid(inner, NULL, 0) ? 0 : 1);
+    }
+    close(fds[1]);
+    ssize_t got = read(fds[0], &key, sizeof(key));
+    close(fds[0]);
+    waitpid(child, NULL, 0);
+    return (ssize_t) sizeof(key) == got ? key : 0;
+}
+
+static void host_key_tells_hosts_apart(void **state)
+{
+    (void) state;
+    uint64_t own = hccl_detect_host_key();
+    uint64_t other_name = key_in_namespaces(CLONE_NEWUTS, "hccl-host-b");
+    /* the emulated hosts of tests/hosts have their own /proc, too: the test of them is there */
+
+    assert_true(0 != own);
+    assert_true(own == key_in_namespaces(0, NULL));
+    if (0 == other_name) {
+        print_message("# namespaces are not allowed here\n");
+        skip();
+    }
+    assert_true(own != other_name);
+    assert_true(other_name == key_in_namespaces(CLONE_NEWUTS, "hccl-host-b"));
+    /* same name, own PIDs: /proc/self is there in a PID namespace with /proc of its parent */
+    assert_true(other_name != key_in_namespaces(CLONE_NEWUTS | CLONE_NEWPID, "hccl-host-b"));
+}
+
+/* ---- a directory that stands for /sys --------------------------------------------------------- */
+
+static char sysfs[] = "/tmp/hccl-sysfs-XXXXXX";
+
+static void write_file(const char *name, const char *text)
+{
+    char path[300];
+
+    snprintf(path, sizeof(path), "%s/class/infiniband/%s", sysfs, name);
+    for (char *slash = strchr(path + 1, '/'); NULL != slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        assert_true(0 == mkdir(path, 0777) || EEXIST == errno);
+        *slash = '/';
+    }
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(0 <= fputs(text, file));
+    assert_int_equal(0, fclose(file));
+}
+
+static void add_gid(const char *device, int port, int index, const char *gid, const char *type)
+{
+    char name[100];
+
+    snprintf(name, sizeof(name), "%s/ports/%d/gids/%d", device, port, index);
+    write_file(name, gid);
+    if (NULL != type) {
+        snprintf(name, sizeof(name), "%s/ports/%d/gid_attrs/types/%d", device, port, index);
+        write_file(name, type);
+    }
+}
+
+#define LOCAL4 "0000:0000:0000:0000:0000:ffff:0a00:0001\n"
+#define GLOBAL6 "2001:0db8:0000:0000:0000:0000:0000:0001\n"
+#define LINK6 "fe80:0000:0000:0000:0202:c9ff:fe00:0001\n"
+#define EMPTY "0000:0000:0000:0000:0000:0000:0000:0000\n"
+#define V1 "IB/RoCE v1\n"
+#define V2 "RoCE v2\n"
+
+static void gid_choice(void **state)
+{
+    (void) state;
+    uint8_t gid[16];
+    const uint8_t ipv4[16] = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1};
+    const uint8_t ipv6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 1};
+    const uint8_t none[16] = {0};
+
+    add_gid("mlx5_0", 1, 0, LINK6, V1);
+    add_gid("mlx5_0", 1, 1, LINK6, V2);
+    add_gid("mlx5_0", 1, 2, GLOBAL6, V2);
+    add_gid("mlx5_0", 1, 3, LOCAL4, V2);
+    add_gid("mlx5_0", 1, 4, LOCAL4, V1);
+    add_gid("mlx5_0", 1, 5, EMPTY, NULL);
+    add_gid("mlx5_0", 1, 6, LOCAL4, V2);
+    assert_int_equal(3, hccl_detect_gid(sysfs, "mlx5_0", 1, gid));
+    assert_memory_equal(ipv4, gid, 16);
+    /* the second port: no IPv4 with v2 */
+    add_gid("mlx5_0", 2, 0, LINK6, V2);
+    add_gid("mlx5_0", 2, 1, EMPTY, V2);
+    add_gid("mlx5_0", 2, 2, LOCAL4, V1);
+    add_gid("mlx5_0", 2, 3, GLOBAL6, V2);
+    assert_int_equal(3, hccl_detect_gid(sysfs, "mlx5_0", 2, gid));
+    assert_memory_equal(ipv6, gid, 16);
+    /* only link-local */
+    add_gid("rxe0", 1, 0, LINK6, V2);
+    assert_int_equal(0, hccl_detect_gid(sysfs, "rxe0", 1, gid));
+    /* none with v2; a table that ends at once; a device that is not there; nonsense */
+    add_gid("old0", 1, 0, LOCAL4, V1);
+    add_gid("old0", 1, 1, LOCAL4, NULL);
+    assert_int_equal(-1, hccl_detect_gid(sysfs, "old0", 1, gid));
+    assert_memory_equal(none, gid, 16);
+    add_gid("gap0", 1, 1, LOCAL4, V2);
+    assert_int_equal(-1, hccl_detect_gid(sysfs, "gap0", 1, gid));
+    assert_int_equal(-1, hccl_detect_gid(sysfs, "absent0", 1, gid));
+    add_gid("bad0", 1, 0, "hello\n", V2);
+    add_gid("bad0", 1, 1, "", V2);
+    add_gid("bad0", 1, 2, LOCAL4, V2);
+    assert_int_equal(-1, hccl_detect_gid(sysfs, "bad0", 1, gid));
+}
+
+static int sysfs_open(void **state)
+{
+    (void) state;
+    return NULL == mkdtemp(sysfs) ? -1 : 0;
+}
+
+static int sysfs_close(void **state)
+{
+    char command[100];
+
+    (void) state;
+    snprintf(command, sizeof(command), "rm -r '%s'", sysfs);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_packages),
+        cmocka_unit_test(hardware_threads),
+        cmocka_unit_test(interleaved_numbers),
+        cmocka_unit_test(machine_without_levels),
+        cmocka_unit_test(l3_around_numa),
+        cmocka_unit_test(no_binding_known),
+        cmocka_unit_test(this_machine),
+        cmocka_unit_test(discovery_disabled),
+        cmocka_unit_test(host_key_tells_hosts_apart),
+        cmocka_unit_test_setup_teardown(gid_choice, sysfs_open, sysfs_close),
+    };
+    return cmocka_run_group_tests_name("topo_detect", tests, NULL, NULL);
+}
