@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads the text form of a shape; topo.h has the grammar.
+ * Reads the text form of a shape; topo.h has the grammar. The map is read by shape_map.c.
  *
  * Every message names the token, its position and what is accepted: the text comes from users.
  */
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "topo/shape_internal.h"
+#include "topo/shape_parse.h"
 
 /* Levels of the text: those of places, then "rank". */
 enum { LEVEL_RANK = HCCL_LEVEL_COUNT, LEVEL_NONE = -1 };
@@ -25,19 +25,6 @@ static const struct {
     {"rank", LEVEL_RANK},
 };
 #define ACCEPTED_LEVELS "node, package (or socket), numa, l3, core, rank, in this order"
-
-typedef struct parser {
-    const char *text;
-    const char *at;
-    char *why; /* may be NULL */
-    size_t whylen;
-    int level; /* the last one read, LEVEL_NONE before the first */
-    const char *level_name;
-    hccl_place_t *cells; /* [ncells] the objects of that level; in the end the slots */
-    int ncells;
-    int *slot; /* [nranks] the map */
-    int nranks;
-} parser_t;
 
 typedef struct count {
     int known;
@@ -55,9 +42,7 @@ static int token_length(const char *from)
     return len < 24 ? len : 24;
 }
 
-/* Writes "topology text, character N, "TOKEN": …" and returns HCCL_ERR_ARG. */
-__attribute__((format(printf, 3, 4))) static int complain(parser_t *p, const char *from,
-                                                          const char *format, ...)
+int hccl_parse_fault(parser_t *p, const char *from, const char *format, ...)
 {
     char token[25];
     char rest[200];
@@ -78,12 +63,12 @@ __attribute__((format(printf, 3, 4))) static int complain(parser_t *p, const cha
     return HCCL_ERR_ARG;
 }
 
-static void skip_blanks(parser_t *p)
+void hccl_parse_blanks(parser_t *p)
 {
     p->at += strspn(p->at, " \t");
 }
 
-static bool eat(parser_t *p, char wanted)
+bool hccl_parse_eat(parser_t *p, char wanted)
 {
     if (wanted != *p->at) {
         return false;
@@ -92,8 +77,7 @@ static bool eat(parser_t *p, char wanted)
     return true;
 }
 
-/* A decimal number of min to max; `what` says what is counted. */
-static int read_number(parser_t *p, int min, int max, const char *what, int *value)
+int hccl_parse_number(parser_t *p, int min, int max, const char *what, int *value)
 {
     const char *from = p->at;
     long long number = 0;
@@ -103,7 +87,7 @@ static int read_number(parser_t *p, int min, int max, const char *what, int *val
         p->at++;
     }
     if (from == p->at || number < min || number > max) {
-        return complain(p, from, "%s must be a number from %d to %d", what, min, max);
+        return hccl_parse_fault(p, from, "%s must be a number from %d to %d", what, min, max);
     }
     *value = (int) number;
     return HCCL_OK;
@@ -118,17 +102,17 @@ static int read_count(parser_t *p, int level, const char *name, count_t *count)
     *count = (count_t){0, false};
     if ('?' != *p->at) {
         snprintf(what, sizeof(what), "a count of %s%s", name, may_be_unknown ? ", if not ?," : "");
-        int rc = read_number(p, 1, HCCL_SHAPE_MAX_SLOTS, what, &count->known);
+        int rc = hccl_parse_number(p, 1, HCCL_SHAPE_MAX_SLOTS, what, &count->known);
         if (HCCL_OK != rc) {
             return rc;
         }
     }
-    count->unknown = eat(p, '?');
+    count->unknown = hccl_parse_eat(p, '?');
     if (count->unknown && !may_be_unknown) {
-        return complain(p, from,
-                        "%s can't be unknown; \"?\" is accepted after package, numa, l3 "
-                        "and core",
-                        name);
+        return hccl_parse_fault(p, from,
+                                "%s can't be unknown; \"?\" is accepted after package, numa, l3 "
+                                "and core",
+                                name);
     }
     return HCCL_OK;
 }
@@ -141,29 +125,29 @@ static int read_list(parser_t *p, int level, const char *name, count_t *counts)
 
     p->at++;
     for (int i = 0;; i++) {
-        skip_blanks(p);
+        hccl_parse_blanks(p);
         if (i == p->ncells) {
-            return complain(p, p->at,
-                            "the list gives %s more than %d count%s, one for each %s is "
-                            "accepted",
-                            name, i, 1 == i ? "" : "s", parents);
+            return hccl_parse_fault(p, p->at,
+                                    "the list gives %s more than %d count%s, one for each %s is "
+                                    "accepted",
+                                    name, i, 1 == i ? "" : "s", parents);
         }
         int rc = read_count(p, level, name, &counts[i]);
         if (HCCL_OK != rc) {
             return rc;
         }
-        skip_blanks(p);
-        if (eat(p, ')')) {
+        hccl_parse_blanks(p);
+        if (hccl_parse_eat(p, ')')) {
             if (i + 1 < p->ncells) {
-                return complain(p, from,
-                                "the list gives %s %d count%s for %d %ss before it; one "
-                                "for each is needed",
-                                name, i + 1, 0 == i ? "" : "s", p->ncells, parents);
+                return hccl_parse_fault(p, from,
+                                        "the list gives %s %d count%s for %d %ss before it; one "
+                                        "for each is needed",
+                                        name, i + 1, 0 == i ? "" : "s", p->ncells, parents);
             }
             return HCCL_OK;
         }
-        if (!eat(p, ',')) {
-            return complain(p, p->at, "\",\" or \")\" is needed in the list of %s", name);
+        if (!hccl_parse_eat(p, ',')) {
+            return hccl_parse_fault(p, p->at, "\",\" or \")\" is needed in the list of %s", name);
         }
     }
 }
@@ -177,8 +161,8 @@ static int expand(parser_t *p, const char *from, int level, const count_t *count
         total += counts[i].known + (counts[i].unknown ? 1 : 0);
     }
     if (total > HCCL_SHAPE_MAX_SLOTS) {
-        return complain(p, from, "that makes %lld places; at most %d are accepted", total,
-                        HCCL_SHAPE_MAX_SLOTS);
+        return hccl_parse_fault(p, from, "that makes %lld places; at most %d are accepted", total,
+                                HCCL_SHAPE_MAX_SLOTS);
     }
     hccl_place_t *children = malloc((size_t) total * sizeof(*children));
     if (NULL == children) {
@@ -228,118 +212,9 @@ static int read_level(parser_t *p, int level, const char *name)
     return rc;
 }
 
-static int map_block(parser_t *p)
-{
-    p->nranks = p->ncells;
-    for (int i = 0; i < p->nranks; i++) {
-        p->slot[i] = i;
-    }
-    return HCCL_OK;
-}
-
-int hccl_slots_deal(int *next, int *end, int nnodes, int *slot)
-{
-    int rank = 0;
-
-    for (int open = nnodes; 0 < open;) {
-        int left = 0;
-        for (int v = 0; v < open; v++) {
-            slot[rank++] = next[v];
-            if (next[v] + 1 < end[v]) {
-                next[left] = next[v] + 1;
-                end[left++] = end[v];
-            }
-        }
-        open = left;
-    }
-    return rank;
-}
-
-static int map_cyclic(parser_t *p)
-{
-    int *next = malloc(2 * (size_t) p->ncells * sizeof(int));
-    int nnodes = 0;
-
-    if (NULL == next) {
-        return HCCL_ERR_NOMEM;
-    }
-    int *end = next + p->ncells;
-    for (int i = 0; i < p->ncells; i++) {
-        if (0 == i || p->cells[i].node != p->cells[i - 1].node) {
-            next[nnodes++] = i;
-        }
-        end[nnodes - 1] = i + 1;
-    }
-    p->nranks = hccl_slots_deal(next, end, nnodes, p->slot);
-    free(next);
-    return HCCL_OK;
-}
-
-static int read_slots(parser_t *p, bool *taken)
-{
-    p->nranks = 0;
-    for (;;) {
-        const char *from = p->at;
-        int first;
-        int last;
-        int rc = read_number(p, 0, p->ncells - 1, "map: a slot (or block or cyclic)", &first);
-        last = first;
-        if (HCCL_OK == rc && eat(p, '-')) {
-            rc = read_number(p, 0, p->ncells - 1, "map: the end of a range of slots", &last);
-        }
-        if (HCCL_OK != rc) {
-            return rc;
-        }
-        if (last < first) {
-            return complain(p, from, "map: a range of slots must ascend");
-        }
-        for (int slot = first; slot <= last; slot++) {
-            if (taken[slot]) {
-                return complain(p, from,
-                                "map: slot %d is named twice; level \"rank\" puts several "
-                                "ranks in one place",
-                                slot);
-            }
-            taken[slot] = true;
-            p->slot[p->nranks++] = slot;
-        }
-        if (!eat(p, ',')) {
-            return HCCL_OK;
-        }
-        skip_blanks(p);
-    }
-}
-
-static int read_map(parser_t *p)
-{
-    int len = (int) strcspn(p->at, " \t");
-
-    if (5 == len && 0 == strncmp(p->at, "block", 5)) {
-        p->at += len;
-        return map_block(p);
-    }
-    if (6 == len && 0 == strncmp(p->at, "cyclic", 6)) {
-        p->at += len;
-        return map_cyclic(p);
-    }
-    bool *taken = calloc((size_t) p->ncells, sizeof(*taken));
-    if (NULL == taken) {
-        return HCCL_ERR_NOMEM;
-    }
-    int rc = read_slots(p, taken);
-    free(taken);
-    return rc;
-}
-
-static int slots_open(parser_t *p)
-{
-    p->slot = malloc((size_t) p->ncells * sizeof(int));
-    return NULL == p->slot ? HCCL_ERR_NOMEM : HCCL_OK;
-}
-
 static int read_levels(parser_t *p)
 {
-    for (skip_blanks(p); '\0' != *p->at; skip_blanks(p)) {
+    for (hccl_parse_blanks(p); '\0' != *p->at; hccl_parse_blanks(p)) {
         const char *from = p->at;
         size_t len = strcspn(from, " \t,():");
         int rc = HCCL_ERR_ARG;
@@ -351,21 +226,22 @@ static int read_levels(parser_t *p)
         }
         bool is_map = 3 == len && 0 == strncmp(from, "map", 3);
         if (!is_map && sizeof(level_names) / sizeof(*level_names) == i) {
-            return complain(p, from, "no such level; accepted: " ACCEPTED_LEVELS ", then map");
+            return hccl_parse_fault(p, from,
+                                    "no such level; accepted: " ACCEPTED_LEVELS ", then map");
         }
         p->at += len;
-        if (!eat(p, ':')) {
-            return complain(p, from, "\":\" and a value must follow %.*s", (int) len, from);
+        if (!hccl_parse_eat(p, ':')) {
+            return hccl_parse_fault(p, from, "\":\" and a value must follow %.*s", (int) len, from);
         }
         if (is_map && LEVEL_NONE == p->level) {
-            return complain(p, from, "a level must come before map; accepted: " ACCEPTED_LEVELS);
+            return hccl_parse_fault(p, from,
+                                    "a level must come before map; accepted: " ACCEPTED_LEVELS);
         }
         if (is_map) {
-            rc = slots_open(p);
-            rc = HCCL_OK == rc ? read_map(p) : rc;
+            rc = hccl_parse_map(p);
         } else if (level_names[i].level <= p->level) {
-            return complain(p, from, "%s can't come after %s; accepted: " ACCEPTED_LEVELS,
-                            level_names[i].name, p->level_name);
+            return hccl_parse_fault(p, from, "%s can't come after %s; accepted: " ACCEPTED_LEVELS,
+                                    level_names[i].name, p->level_name);
         } else {
             rc = read_level(p, level_names[i].level, level_names[i].name);
         }
@@ -373,18 +249,18 @@ static int read_levels(parser_t *p)
             return rc;
         }
         if ('\0' != *p->at && ' ' != *p->at && '\t' != *p->at) {
-            return complain(p, p->at, "a blank or the end must follow %.*s",
-                            (int) (p->at - from < 24 ? p->at - from : 24), from);
+            return hccl_parse_fault(p, p->at, "a blank or the end must follow %.*s",
+                                    (int) (p->at - from < 24 ? p->at - from : 24), from);
         }
-        skip_blanks(p);
+        hccl_parse_blanks(p);
         if (is_map && '\0' != *p->at) {
-            return complain(p, p->at, "nothing may follow map");
+            return hccl_parse_fault(p, p->at, "nothing may follow map");
         }
     }
     if (LEVEL_NONE == p->level) {
-        return complain(p, p->at,
-                        "no level given; accepted: " ACCEPTED_LEVELS ", as in "
-                        "\"node:4 numa:2 core:2\"");
+        return hccl_parse_fault(p, p->at,
+                                "no level given; accepted: " ACCEPTED_LEVELS ", as in "
+                                "\"node:4 numa:2 core:2\"");
     }
     return HCCL_OK;
 }
@@ -395,10 +271,10 @@ static int place_ranks(parser_t *p, int nranks, hccl_shape_t **out)
     int n = -1 == nranks ? p->nranks : nranks;
 
     if (n > p->nranks) {
-        return complain(p, p->at,
-                        "the text has places for %d rank%s, but there are %d: give it at "
-                        "least %d",
-                        p->nranks, 1 == p->nranks ? "" : "s", n, n);
+        return hccl_parse_fault(p, p->at,
+                                "the text has places for %d rank%s, but there are %d: give it at "
+                                "least %d",
+                                p->nranks, 1 == p->nranks ? "" : "s", n, n);
     }
     hccl_place_t *places = malloc((size_t) n * sizeof(*places));
     if (NULL == places) {
@@ -431,8 +307,7 @@ int hccl_shape_from_text(const char *text, int nranks, hccl_shape_t **out, char 
         rc = read_levels(&p);
     }
     if (HCCL_OK == rc && NULL == p.slot) {
-        rc = slots_open(&p);
-        rc = HCCL_OK == rc ? map_block(&p) : rc;
+        rc = hccl_parse_no_map(&p);
     }
     if (HCCL_OK == rc) {
         rc = place_ranks(&p, nranks, out);
