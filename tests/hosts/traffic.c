@@ -16,7 +16,8 @@
  * ITERATIONS  0 makes a job that does all but the operations (a baseline for bed.sh --counters)
  * ROOTS       ranks separated by commas, or all; operations without a root take the first only
  * --counters  CSV on rank 0: op,bytes,root,host,ranks,has_root,out_bytes,in_bytes: what one
- *             operation moved (one more goes before, which opens connections)
+ *             operation moved (one more goes before, which opens connections); and
+ *             resent,host,segments where TCP sent again what was not lost: then measure again
  * --kill      this rank gets SIGKILL 500 ms after it has begun, wherever it then is, and says
  *             killing,MILLISECONDS since the epoch
  *
@@ -65,6 +66,7 @@ static void sync_all(void)
 /* Payload that has left and entered this host over its data link. */
 struct traffic {
     int64_t out, in;
+    int64_t resent; /* TCP segments sent again by this host: 0, or the bytes say too much */
 };
 
 static int64_t read_counter(const char *name)
@@ -86,6 +88,26 @@ static int64_t read_counter(const char *name)
     return number;
 }
 
+static int64_t read_resent(void)
+{
+    FILE *file = fopen("/proc/net/snmp", "r");
+    char line[1024];
+    int64_t number = -1;
+
+    while (NULL != file && 0 > number && NULL != fgets(line, sizeof line, file)) {
+        /* The line with the names comes first and does not begin with a number. */
+        if (1
+            != sscanf(line, "Tcp: %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %" SCNd64, &number)) {
+            number = -1;
+        }
+    }
+    if (0 > number) {
+        fail("cannot read", "/proc/net/snmp");
+    }
+    fclose(file);
+    return number;
+}
+
 /* A moment at which no rank has an operation open; 66 are the headers of one TCP packet. */
 static struct traffic quiet_reading(void)
 {
@@ -94,6 +116,7 @@ static struct traffic quiet_reading(void)
     sync_all();
     reading.out = read_counter("tx_bytes") - 66 * read_counter("tx_packets");
     reading.in = read_counter("rx_bytes") - 66 * read_counter("rx_packets");
+    reading.resent = read_resent();
     sync_all();
     return reading;
 }
@@ -123,6 +146,10 @@ static void print_hosts(const struct run *run, const struct report *reports)
             printf("%s,%zu,%d,%s,%d,%d,%" PRId64 ",%" PRId64 "\n", run->op->name,
                    run->words * sizeof(uint32_t), run->root, reports[rank].host, on_host, has_root,
                    reports[rank].per_operation.out, reports[rank].per_operation.in);
+            if (0 < reports[rank].per_operation.resent) {
+                printf("resent,%s,%" PRId64 "\n", reports[rank].host,
+                       reports[rank].per_operation.resent);
+            }
         }
     }
 }
@@ -214,6 +241,7 @@ static bool run_case(const struct operation *op, size_t bytes, int root)
         /* What a reading itself sends is the difference of the first two. */
         report.per_operation.out = (after.out - 2 * between.out + before.out) / iterations;
         report.per_operation.in = (after.in - 2 * between.in + before.in) / iterations;
+        report.per_operation.resent = after.resent - before.resent;
     }
     operation_release(&run);
     report.entered = run.entered;
