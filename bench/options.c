@@ -21,7 +21,7 @@ const char hccl_bench_usage[] =
     "  -e BYTES     largest size (default 4M)\n"
     "  -f FACTOR    from one size to the next (default 2; 1.19: a quarter octave)\n"
     "  -i BYTES     step from one size to the next, instead of -f\n"
-    "  -n COUNT     timed iterations per size (default: 2000 small to 50 large)\n"
+    "  -n COUNT     timed iterations per size (default: 20000 small to 50 large, at most 0.4 s)\n"
     "  -w COUNT     warm-up iterations per size (default 10)\n"
     "  -d TYPE      datatype (default fp32)\n"
     "  -o OP        operation of the reductions (default sum)\n"

@@ -43,8 +43,8 @@ void hccl_bench_sync_largest(struct hccl_bench_sync *s, double *numbers, int cou
 bool hccl_bench_sync_all(struct hccl_bench_sync *s, bool fine);
 
 /* One-way latency in nanoseconds of a flag between ranks 0 and 1, the same at all ranks; 0 where
- * it means nothing (one rank, several nodes, more ranks than cores). The 5th percentile of a few
- * lots: what the two cores can do, whoever else runs on them. */
+ * it means nothing (one rank, several nodes, more ranks than cores). The median of
+ * lots, so that whoever else runs on the two cores hardly counts. */
 double hccl_bench_sync_flag_latency(struct hccl_bench_sync *s);
 
 #endif
