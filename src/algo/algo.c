@@ -10,8 +10,7 @@
 #include "algo/parts.h"
 
 const hccl_algo_t hccl_algos[] = {
-#define HCCL_ALGO(ID, name, function, fits, about) \
-    {#name, HCCL_COLL_##ID, fits, function, about},
+#define HCCL_ALGO(ID, name, function, fits, about) {#name, HCCL_COLL_##ID, fits, function, about},
 #include "algo/algorithms.def"
 #undef HCCL_ALGO
 };

@@ -15,13 +15,13 @@
 
 /** When an algorithm may be used; combined by or. */
 enum {
-    HCCL_FITS_INTRA = 1 << 0,      /* intra-communicators */
-    HCCL_FITS_INTER = 1 << 1,      /* inter-communicators */
-    HCCL_FITS_ORDERED = 1 << 2,    /* combines in rank order on every shape (ops that do not
+    HCCL_FITS_INTRA = 1 << 0,   /* intra-communicators */
+    HCCL_FITS_INTER = 1 << 1,   /* inter-communicators */
+    HCCL_FITS_ORDERED = 1 << 2, /* combines in rank order on every shape (ops that do not
                                       commute) */
     HCCL_FITS_ORDERED_IF_CONTIGUOUS = 1 << 3, /* ... when every node's ranks are consecutive */
-    HCCL_FITS_ONE_NODE_ONLY = 1 << 4, /* needs shape.nnodes == 1 */
-    HCCL_FITS_SHARED_MEMORY = 1 << 5, /* publishes within nodes that have several ranks */
+    HCCL_FITS_ONE_NODE_ONLY = 1 << 4,         /* needs shape.nnodes == 1 */
+    HCCL_FITS_SHARED_MEMORY = 1 << 5,         /* publishes within nodes that have several ranks */
     HCCL_FITS_LINEAR_COST = 1 << 6 /* number of steps grows with the number of ranks or more: not
                                       meant for (and not proven on) very large groups */
 };

@@ -33,8 +33,8 @@ int hccl_algo_allreduce_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **
 typedef void (*across_t)(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
                          int first, int cuts);
 
-static void across_rd(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst, int first,
-                      int cuts)
+static void across_rd(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
+                      int first, int cuts)
 {
     hccl_part_doubling(b, team, tmp, src, dst, first, cuts);
 }
@@ -61,8 +61,8 @@ static void across_ring(hccl_builder_t *b, const hccl_team_t *team, int tmp, int
 
 /* Slices inside the nodes, one exchange between nodes for each slice, slices inside again. Every
  * slice is cut into `cuts` positions for the exchange. */
-static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int slices, int cuts,
-                        across_t across)
+static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int slices,
+                        int cuts, across_t across)
 {
     hccl_builder_t *b = hccl_build_start(c, algorithm, slices * cuts);
     const hccl_slices_t cut = {slices, 0, hccl_map_even(0, cuts)};
@@ -131,7 +131,8 @@ int hccl_algo_allreduce_rd(const hccl_case_t *c, int algorithm, hccl_plan_t **pl
 
 int hccl_algo_allreduce_rhd(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return flat(c, algorithm, plan, hccl_team_all(c), hccl_part_power(c->shape->nranks), across_rhd);
+    return flat(c, algorithm, plan, hccl_team_all(c), hccl_part_power(c->shape->nranks),
+                across_rhd);
 }
 
 int hccl_algo_allreduce_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)

@@ -6,7 +6,8 @@
 #include "algo/parts.h"
 
 /* A tree of one rank per node, the root's node represented by the root, then a publication. */
-static int hierarchical_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_tree_t tree)
+static int hierarchical_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan,
+                             hccl_tree_t tree)
 {
     hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
     const hccl_node_t home = hccl_node_of(c, c->root);
@@ -107,15 +108,10 @@ int hccl_algo_bcast_binary(const hccl_case_t *c, int algorithm, hccl_plan_t **pl
     return flat_tree(c, algorithm, plan, hccl_team_all(c), c->root, HCCL_TREE_BINARY);
 }
 
-/* The root's number among the ranks node after node. */
-static int root_by_node(const hccl_case_t *c)
-{
-    return c->shape->node_start[c->shape->node_of[c->root]] + c->shape->local_of[c->root];
-}
-
 int hccl_algo_bcast_chain(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return flat_tree(c, algorithm, plan, hccl_team_by_node(c), root_by_node(c), HCCL_TREE_CHAIN);
+    return flat_tree(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+                     HCCL_TREE_CHAIN);
 }
 
 int hccl_algo_bcast_scatter_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
@@ -123,7 +119,7 @@ int hccl_algo_bcast_scatter_ring(const hccl_case_t *c, int algorithm, hccl_plan_
     hccl_builder_t *b = hccl_build_start(c, algorithm, c->shape->nranks);
     const hccl_team_t team = hccl_team_by_node(c);
     const hccl_map_t map = hccl_map_even(0, 1);
-    const int root = root_by_node(c);
+    const int root = hccl_by_node(c, c->root);
 
     if (NULL == b) {
         return HCCL_ERR_NOMEM;

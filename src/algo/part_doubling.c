@@ -9,42 +9,6 @@
  */
 #include "algo/parts.h"
 
-void hccl_part_move(hccl_builder_t *b, int dst, int src, int first, int count)
-{
-    if (dst != src) {
-        hccl_build_copy(b, dst, first, count, src, first);
-    }
-}
-
-void hccl_part_combine(hccl_builder_t *b, int dst, int left, int right, int first, int count)
-{
-    hccl_build_fold_begin(b, dst, first, count);
-    hccl_build_fold_own(b, left, first);
-    hccl_build_fold_own(b, right, first);
-    hccl_build_fold_end(b);
-}
-
-int hccl_part_power(int n)
-{
-    int power = 1;
-
-    while (power <= n / 2) {
-        power *= 2;
-    }
-    return power;
-}
-
-int hccl_part_log(int n)
-{
-    const int power = hccl_part_power(n);
-    int k = power < n ? 1 : 0;
-
-    for (int p = power; 1 < p; p /= 2) {
-        k++;
-    }
-    return k;
-}
-
 hccl_pairs_t hccl_pairs_of(const hccl_team_t *team)
 {
     const int power = hccl_part_power(team->n);
@@ -70,8 +34,8 @@ static int partner_rank(const hccl_team_t *team, const hccl_pairs_t *pairs, int 
 
 /* The first half of pairing: a pair's lower member takes over what the upper one has. Returns where
  * the partner's operand is: src, or dst after combining two. */
-static int pairs_join(hccl_builder_t *b, const hccl_team_t *team, const hccl_pairs_t *pairs, int tmp,
-                      int src, int dst, int first, int count)
+static int pairs_join(hccl_builder_t *b, const hccl_team_t *team, const hccl_pairs_t *pairs,
+                      int tmp, int src, int dst, int first, int count)
 {
     if (0 > pairs->me) {
         hccl_build_send(b, hccl_team_rank(team, team->me - 1), src, first, count);
@@ -164,7 +128,8 @@ void hccl_part_halving(hccl_builder_t *b, const hccl_team_t *team, const hccl_ma
     }
 }
 
-void hccl_part_unhalving(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map, int base)
+void hccl_part_unhalving(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
+                         int base)
 {
     if (!hccl_team_member(team)) {
         return;
@@ -185,8 +150,8 @@ void hccl_part_unhalving(hccl_builder_t *b, const hccl_team_t *team, const hccl_
     pairs_leave(b, team, &pairs, base, hccl_map_first(map, 0), hccl_map_count(map, 0, pairs.power));
 }
 
-void hccl_part_scan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst, int first,
-                    int count)
+void hccl_part_scan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
+                    int first, int count)
 {
     int mine = src;
 
@@ -214,8 +179,8 @@ void hccl_part_scan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src
     hccl_part_move(b, dst, mine, first, count);
 }
 
-void hccl_part_exscan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst, int first,
-                      int count)
+void hccl_part_exscan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
+                      int first, int count)
 {
     /* a scan of everybody's left neighbour */
     const hccl_team_t others = hccl_team_part(team, 1, team->n - 1);

@@ -25,8 +25,8 @@ void hccl_part_dissemination(hccl_builder_t *b, const hccl_team_t *team)
 }
 
 /* One or two messages with the positions of members i, i + 1, ..., i + count - 1 (round the end). */
-static void exchange_run(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map, bool send,
-                         int peer, int base, int i, int count)
+static void exchange_run(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
+                         bool send, int peer, int base, int i, int count)
 {
     const int head = i + count <= team->n ? count : team->n - i;
     const int runs[2][2] = {{i, head}, {0, count - head}};

@@ -132,8 +132,8 @@ void hccl_part_node_spread(hccl_builder_t *b, const hccl_case_t *c, const hccl_s
         const int first = hccl_map_first(map, i);
 
         if (i != own) {
-            hccl_build_fetch(b, base, first, hccl_map_count(map, i, 1), slices->lead + i, pub, first,
-                             first);
+            hccl_build_fetch(b, base, first, hccl_map_count(map, i, 1), slices->lead + i, pub,
+                             first, first);
         }
     }
 }

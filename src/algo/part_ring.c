@@ -7,8 +7,8 @@
  */
 #include "algo/parts.h"
 
-void hccl_part_ring_reduce_scatter(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
-                                   int tmp, int src, int dst)
+void hccl_part_ring_reduce_scatter(hccl_builder_t *b, const hccl_team_t *team,
+                                   const hccl_map_t *map, int tmp, int src, int dst)
 {
     const int n = team->n, me = team->me;
 
@@ -50,8 +50,8 @@ void hccl_part_ring_allgather(hccl_builder_t *b, const hccl_team_t *team, const 
                             hccl_map_count(map, out, 1));
         }
         if (me != complete) {
-            hccl_build_recv(b, hccl_team_rank(team, (me - 1 + n) % n), base, hccl_map_first(map, in),
-                            hccl_map_count(map, in, 1));
+            hccl_build_recv(b, hccl_team_rank(team, (me - 1 + n) % n), base,
+                            hccl_map_first(map, in), hccl_map_count(map, in, 1));
         }
         hccl_build_wait(b);
     }

@@ -55,8 +55,8 @@ static int tree_children(hccl_tree_t tree, int n, int v)
     return k;
 }
 
-void hccl_part_bcast(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree, int base,
-                     int first, int count)
+void hccl_part_bcast(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree,
+                     int base, int first, int count)
 {
     const int n = team->n;
 
@@ -90,8 +90,8 @@ int hccl_part_reduce_scratch(hccl_builder_t *b, hccl_tree_t tree, int n, int pos
     return tmp;
 }
 
-void hccl_part_reduce(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree, int tmp,
-                      int src, int dst, int first, int count)
+void hccl_part_reduce(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree,
+                      int tmp, int src, int dst, int first, int count)
 {
     if (!hccl_team_member(team)) {
         return;
@@ -172,5 +172,66 @@ void hccl_part_gather(hccl_builder_t *b, const hccl_team_t *team, int root, cons
                             hccl_map_count(map, i, 1));
         }
     }
+    hccl_build_wait(b);
+}
+
+/* Vertices of the subtree of child number k of some vertex. */
+static int binomial_size(int n, int child, int k)
+{
+    return n - child < 1 << k ? n - child : 1 << k;
+}
+
+void hccl_part_tree_gather(hccl_builder_t *b, const hccl_team_t *team, int root, int own, int base)
+{
+    const int n = team->n;
+    const int v = (team->me - root + n) % n;
+    const int children = tree_children(HCCL_TREE_BINOMIAL, n, v);
+    int size = 1;
+
+    for (int k = 0; k < children; k++) {
+        const int child = tree_child(HCCL_TREE_BINOMIAL, n, v, k);
+        const int below = binomial_size(n, child, k);
+
+        hccl_build_recv(b, hccl_team_rank(team, (child + root) % n), base, child, below);
+        size += below;
+    }
+    if (0 < children || 0 == v) {
+        hccl_build_copy(b, base, v, 1, own, v);
+        hccl_build_wait(b);
+        own = base;
+    }
+    if (0 != v) {
+        const int parent = (tree_parent(HCCL_TREE_BINOMIAL, v) + root) % n;
+
+        hccl_build_send(b, hccl_team_rank(team, parent), own, v, size);
+        hccl_build_wait(b);
+    }
+}
+
+void hccl_part_tree_scatter(hccl_builder_t *b, const hccl_team_t *team, int root, int src, int tmp,
+                            int dst)
+{
+    const int n = team->n;
+    const int v = (team->me - root + n) % n;
+    const int children = tree_children(HCCL_TREE_BINOMIAL, n, v);
+
+    if (0 != v) {
+        const int parent = (tree_parent(HCCL_TREE_BINOMIAL, v) + root) % n;
+        int size = 1;
+
+        for (int k = 0; k < children; k++) {
+            size += binomial_size(n, tree_child(HCCL_TREE_BINOMIAL, n, v, k), k);
+        }
+        src = 0 < children ? tmp : dst;
+        hccl_build_recv(b, hccl_team_rank(team, parent), src, v, size);
+        hccl_build_wait(b);
+    }
+    for (int k = children - 1; 0 <= k; k--) {
+        const int child = tree_child(HCCL_TREE_BINOMIAL, n, v, k);
+
+        hccl_build_send(b, hccl_team_rank(team, (child + root) % n), src, child,
+                        binomial_size(n, child, k));
+    }
+    hccl_part_move(b, dst, src, v, 1);
     hccl_build_wait(b);
 }

@@ -64,9 +64,9 @@ int hccl_team_rank(const hccl_team_t *team, int i);
 /* ---- maps: which positions belong to member i --------------------------------------------------- */
 
 typedef struct hccl_map {
-    const int *start; /* member i owns [start[i], start[i + 1]); NULL: use the next two */
-    int first;        /* first position of member 0 */
-    int per;          /* positions of each member */
+    const int *start; /* member i owns [start[i * per], start[(i + 1) * per]) */
+    int first;        /* start NULL: it owns [first + i * per, first + (i + 1) * per) */
+    int per;
 } hccl_map_t;
 
 static inline hccl_map_t hccl_map_even(int first, int per)
@@ -76,7 +76,7 @@ static inline hccl_map_t hccl_map_even(int first, int per)
 
 static inline int hccl_map_first(const hccl_map_t *map, int i)
 {
-    return NULL != map->start ? map->start[i] : map->first + i * map->per;
+    return NULL != map->start ? map->start[i * map->per] : map->first + i * map->per;
 }
 
 /** Positions of members i, ..., i + n - 1 together. */
@@ -104,23 +104,34 @@ void hccl_rails_free(hccl_rails_t *rails);
 /** The map of one rail: member v of hccl_team_rail owns the rail's positions of node v. */
 hccl_map_t hccl_rails_map(const hccl_rails_t *rails, int rail);
 
+/** The map that gives rail r all of its positions. */
+hccl_map_t hccl_rails_all(const hccl_rails_t *rails);
+
 /** The rail whose run holds the node's rank of the given index. */
 int hccl_rails_of(const hccl_rails_t *rails, int node_size, int index);
 
 /** Orders the blocks of all ranks node after node: node v's are [node_start[v], node_start[v+1]). */
 void hccl_order_by_node(hccl_builder_t *b, const hccl_shape_t *shape);
 
-/* ---- small helpers ------------------------------------------------------------------------------ */
+/** The map of that order for a team of one rank per node. */
+hccl_map_t hccl_map_nodes(const hccl_case_t *c);
+
+/** A rank's number in hccl_team_by_node, and the position of its block in that order. */
+int hccl_by_node(const hccl_case_t *c, int rank);
+
+/* ---- single steps (parts.c) ------------------------------------------------------------------------------ */
 
 /** dst = src unless they are the same base. */
 void hccl_part_move(hccl_builder_t *b, int dst, int src, int first, int count);
 
+/** RECV = SEND for my own block of a grid. */
+void hccl_part_own(hccl_builder_t *b, const hccl_case_t *c);
+
 /** dst = left op right. */
 void hccl_part_combine(hccl_builder_t *b, int dst, int left, int right, int first, int count);
 
-/** Largest power of two not above n (n >= 1), and the smallest k with 2^k >= n. */
+/** Largest power of two not above n (n >= 1). */
 int hccl_part_power(int n);
-int hccl_part_log(int n);
 
 /* ---- trees (part_tree.c) ------------------------------------------------------------------------- */
 
@@ -128,8 +139,8 @@ typedef enum { HCCL_TREE_BINOMIAL, HCCL_TREE_BINARY, HCCL_TREE_CHAIN } hccl_tree
 
 /** Member root's operand to all members. Leaves the sends open: the caller waits, after whatever it
  *  can do meanwhile without writing the operand. */
-void hccl_part_bcast(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree, int base,
-                     int first, int count);
+void hccl_part_bcast(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree,
+                     int base, int first, int count);
 
 /** Scratch areas that hccl_part_reduce needs for n members; returns the first. */
 int hccl_part_reduce_scratch(hccl_builder_t *b, hccl_tree_t tree, int n, int positions);
@@ -137,8 +148,8 @@ int hccl_part_reduce_scratch(hccl_builder_t *b, hccl_tree_t tree, int n, int pos
 /** dst at member root = all src combined; others' dst is not touched. Ordered: the members below the
  *  root form a tree of their own under member 0, whose result is the root's leftmost operand.
  *  tree: BINOMIAL or CHAIN. */
-void hccl_part_reduce(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree, int tmp,
-                      int src, int dst, int first, int count);
+void hccl_part_reduce(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree,
+                      int tmp, int src, int dst, int first, int count);
 
 /** Member i's positions of the map from the root, straight, one message per member. */
 void hccl_part_scatter(hccl_builder_t *b, const hccl_team_t *team, int root, const hccl_map_t *map,
@@ -149,12 +160,20 @@ void hccl_part_scatter(hccl_builder_t *b, const hccl_team_t *team, int root, con
 void hccl_part_gather(hccl_builder_t *b, const hccl_team_t *team, int root, const hccl_map_t *map,
                       int src, int dst);
 
+/** Vertex v, who is member (root + v) modulo n, has position v of `own`; the root gets all of them in
+ *  base, inner vertices use base as scratch. Binomial tree. */
+void hccl_part_tree_gather(hccl_builder_t *b, const hccl_team_t *team, int root, int own, int base);
+
+/** The reverse: vertex v gets position v of the root's src in dst; inner vertices use tmp. */
+void hccl_part_tree_scatter(hccl_builder_t *b, const hccl_team_t *team, int root, int src, int tmp,
+                            int dst);
+
 /* ---- rings (part_ring.c) ------------------------------------------------------------------------- */
 
 /** dst = src of all members combined, of my positions only. Not ordered. One scratch area; neither
  *  src nor any other position of dst is written. */
-void hccl_part_ring_reduce_scatter(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
-                                   int tmp, int src, int dst);
+void hccl_part_ring_reduce_scatter(hccl_builder_t *b, const hccl_team_t *team,
+                                   const hccl_map_t *map, int tmp, int src, int dst);
 
 /** Every member's positions of base to all members. A member `complete` (-1: none) that has all of
  *  them already is sent nothing. */
@@ -187,19 +206,20 @@ void hccl_part_halving(hccl_builder_t *b, const hccl_team_t *team, const hccl_ma
                        int src, int acc);
 
 /** The reverse of halving: every partner's slot of base to all members. */
-void hccl_part_unhalving(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map, int base);
+void hccl_part_unhalving(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
+                         int base);
 
 /** The slot of partner v: the bits of v reversed. */
 int hccl_part_slot(const hccl_pairs_t *pairs, int v);
 
 /** dst = src of members 0..me combined. Ordered. One scratch area. */
-void hccl_part_scan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst, int first,
-                    int count);
+void hccl_part_scan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
+                    int first, int count);
 
 /** dst = src of members 0..me-1 combined; member 0's dst is untouched. Ordered. Scratch areas tmp and
  *  tmp + 1. */
-void hccl_part_exscan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst, int first,
-                      int count);
+void hccl_part_exscan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
+                      int first, int count);
 
 /** Nobody leaves before all have entered. */
 void hccl_part_dissemination(hccl_builder_t *b, const hccl_team_t *team);

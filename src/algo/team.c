@@ -19,7 +19,7 @@ hccl_team_t hccl_team_by_node(const hccl_case_t *c)
     const hccl_shape_t *shape = c->shape;
 
     return (hccl_team_t){.n = shape->nranks,
-                         .me = shape->node_start[shape->node_of[c->me]] + shape->local_of[c->me],
+                         .me = hccl_by_node(c, c->me),
                          .ranks = shape->node_ranks,
                          .replaced = -1};
 }
@@ -135,7 +135,12 @@ void hccl_rails_free(hccl_rails_t *rails)
 
 hccl_map_t hccl_rails_map(const hccl_rails_t *rails, int rail)
 {
-    return (hccl_map_t){.start = rails->start + rail * rails->nnodes};
+    return (hccl_map_t){.start = rails->start + rail * rails->nnodes, .per = 1};
+}
+
+hccl_map_t hccl_rails_all(const hccl_rails_t *rails)
+{
+    return (hccl_map_t){.start = rails->start, .per = rails->nnodes};
 }
 
 int hccl_rails_of(const hccl_rails_t *rails, int node_size, int index)
@@ -155,4 +160,14 @@ void hccl_order_by_node(hccl_builder_t *b, const hccl_shape_t *shape)
     if (!shape->contiguous) {
         hccl_build_order(b, (const int32_t *) shape->node_ranks);
     }
+}
+
+hccl_map_t hccl_map_nodes(const hccl_case_t *c)
+{
+    return (hccl_map_t){.start = c->shape->node_start, .per = 1};
+}
+
+int hccl_by_node(const hccl_case_t *c, int rank)
+{
+    return c->shape->node_start[c->shape->node_of[rank]] + c->shape->local_of[rank];
 }

@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Single steps that many parts and algorithms emit. Used by algo/ only.
+ */
+#include "algo/parts.h"
+
+void hccl_part_move(hccl_builder_t *b, int dst, int src, int first, int count)
+{
+    if (dst != src) {
+        hccl_build_copy(b, dst, first, count, src, first);
+    }
+}
+
+void hccl_part_own(hccl_builder_t *b, const hccl_case_t *c)
+{
+    const int position = hccl_build_position(b, c->me);
+
+    hccl_build_copy(b, HCCL_BASE_RECV, position, 1, HCCL_BASE_SEND, position);
+}
+
+void hccl_part_combine(hccl_builder_t *b, int dst, int left, int right, int first, int count)
+{
+    hccl_build_fold_begin(b, dst, first, count);
+    hccl_build_fold_own(b, left, first);
+    hccl_build_fold_own(b, right, first);
+    hccl_build_fold_end(b);
+}
+
+int hccl_part_power(int n)
+{
+    int power = 1;
+
+    while (power <= n / 2) {
+        power *= 2;
+    }
+    return power;
+}

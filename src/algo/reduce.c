@@ -1,0 +1,129 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reduce: on one node, hierarchical, and flat. Only the root may touch RECV.
+ */
+#include "algo/parts.h"
+
+/* What happens between nodes to one slice of `cuts` positions: member root's dst = all src. */
+typedef void (*across_t)(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
+                         int dst, int first, int cuts);
+
+static void across_tree(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
+                        int dst, int first, int cuts)
+{
+    hccl_part_reduce(b, team, root, HCCL_TREE_BINOMIAL, tmp, src, dst, first, cuts);
+}
+
+static void across_chain(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
+                         int dst, int first, int cuts)
+{
+    hccl_part_reduce(b, team, root, HCCL_TREE_CHAIN, tmp, src, dst, first, cuts);
+}
+
+static void across_ring(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
+                        int dst, int first, int cuts)
+{
+    const hccl_map_t map = hccl_map_even(first, 1);
+
+    (void) cuts;
+    hccl_part_ring_reduce_scatter(b, team, &map, tmp, src, dst);
+    hccl_part_gather(b, team, root, &map, dst, dst);
+}
+
+/* Slices inside the nodes, one exchange between nodes for each slice; its result is at the owner of
+ * the slice in the root's node, where the root fetches it. A single slice is owned by the root. */
+static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int slices,
+                        int cuts, hccl_tree_t scratch, across_t across)
+{
+    hccl_builder_t *b = hccl_build_start(c, algorithm, slices * cuts);
+    const hccl_node_t here = hccl_node_of(c, c->me), home = hccl_node_of(c, c->root);
+    const bool at_home = here.node == home.node, at_root = c->me == c->root;
+    const hccl_slices_t cut = {slices, 1 == slices && at_home ? home.me : 0,
+                               hccl_map_even(0, cuts)};
+    const int own = hccl_slices_of(&cut, here.me);
+
+    if (NULL == b) {
+        return HCCL_ERR_NOMEM;
+    }
+    const int area = hccl_build_scratch(b, slices * cuts);
+    const int tmp = hccl_part_reduce_scratch(b, scratch, c->shape->nnodes, slices * cuts);
+    const int dst = at_root ? HCCL_BASE_RECV : area;
+    const int src = hccl_part_node_reduce(b, c, &cut, HCCL_BASE_SEND, dst);
+
+    if (0 <= own) {
+        const hccl_team_t team =
+            1 == slices ? hccl_team_leaders(c, c->root) : hccl_team_rail(c, own);
+
+        across(b, &team, home.node, tmp, src, dst, own * cuts, cuts);
+    }
+    const int pub = 1 == slices ? 0 : hccl_build_publications(b, 1, cuts);
+
+    if (1 < slices && at_home && !at_root && 0 <= own) {
+        hccl_build_publish(b, pub, dst, own * cuts, cuts);
+    }
+    for (int i = 0; at_root && i < slices; i++) {
+        if (i != own) {
+            hccl_build_fetch(b, dst, i * cuts, cuts, i, pub, i * cuts, i * cuts);
+        }
+    }
+    return hccl_build_finish(b, plan);
+}
+
+int hccl_algo_reduce_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, 1, 1, HCCL_TREE_CHAIN, across_chain);
+}
+
+int hccl_algo_reduce_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->nranks, 1, HCCL_TREE_CHAIN, across_chain);
+}
+
+int hccl_algo_reduce_hier_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, 1, 1, HCCL_TREE_BINOMIAL, across_tree);
+}
+
+int hccl_algo_reduce_hier_chain(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->min_local, 1, HCCL_TREE_CHAIN, across_chain);
+}
+
+int hccl_algo_reduce_hier_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->min_local, c->shape->nnodes, HCCL_TREE_CHAIN,
+                        across_ring);
+}
+
+/* One exchange among all ranks. */
+static int flat(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_team_t team, int root,
+                int cuts, hccl_tree_t scratch, across_t across)
+{
+    hccl_builder_t *b = hccl_build_start(c, algorithm, cuts);
+
+    if (NULL == b) {
+        return HCCL_ERR_NOMEM;
+    }
+    const int area = hccl_build_scratch(b, cuts);
+    const int tmp = hccl_part_reduce_scratch(b, scratch, team.n, cuts);
+
+    across(b, &team, root, tmp, HCCL_BASE_SEND, c->me == c->root ? HCCL_BASE_RECV : area, 0, cuts);
+    return hccl_build_finish(b, plan);
+}
+
+int hccl_algo_reduce_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_team_all(c), c->root, 1, HCCL_TREE_BINOMIAL, across_tree);
+}
+
+int hccl_algo_reduce_chain(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_team_all(c), c->root, 1, HCCL_TREE_CHAIN, across_chain);
+}
+
+int hccl_algo_reduce_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+                c->shape->nranks, HCCL_TREE_CHAIN, across_ring);
+}
