@@ -54,8 +54,9 @@ list_runs() { # FOLDER
                 }
             }
             if (result != "NoErrors") { skip = "unknown resultTest " result " in the suite'\''s list" }
-            if (limit + 0 > 200 && long != 1) { skip = "takes minutes; part of make check-long" }
-            n = split(long == 1 ? ranks " 2 3 4 5 8" : ranks, counts, " ")
+            slow = limit + 0 > 200
+            if (slow && long != 1) { skip = "takes minutes; part of make check-long" }
+            n = split(long == 1 && !slow ? ranks " 2 3 4 5 8" : ranks, counts, " ")
             for (i = 1; i <= n; i++) {
                 line = program "|" counts[i] "|" limit "|" memory "|" env "|" args "|" skip
                 if (!(line in seen)) { seen[line] = 1; print line }
@@ -63,14 +64,14 @@ list_runs() { # FOLDER
         }' "$1/coll/testlist" "$1/coll/testlist.dtp"
 }
 
-known_reason() { # PROGRAM RANKS ARGS: prints the reason if Open MPI's own components fail it as well
+known_failure() { # PROGRAM RANKS ARGS: prints "OPTIONS|REASON" if known_failures.list has it
     [[ no == "$baseline" ]] || return 0
     awk -v program="$1" -v ranks="$2" -v args="$3" -F'|' '
         /^[[:space:]]*(#|$)/ { next }
         {
-            for (i = 1; i <= 4; i++) { gsub(/^[[:space:]]+|[[:space:]]+$/, "", $i) }
+            for (i = 1; i <= 5; i++) { gsub(/^[[:space:]]+|[[:space:]]+$/, "", $i) }
             if ($1 == program && ($2 == "*" || $2 == ranks) && ($3 == "*" || $3 == args)) {
-                print $4
+                print $4 "|" $5
                 exit
             }
         }' "$known_list"
@@ -93,9 +94,22 @@ why_failed() { # STATUS OUTPUT_FILE LIMIT: empty when the program passed
     fi
 }
 
+launch() { # OUTPUT_FILE PROGRAM RANKS LIMIT ENV ARGS [MPIRUN_OPTION...]: prints why it failed
+    local out=$1 program=$2 ranks=$3 limit=$4 env=$5 args=$6 status=0
+    shift 6
+    # shellcheck disable=SC2086,SC2163  # the lists separate settings and arguments by blanks
+    (
+        cd "$work"
+        export HCCL_TEST_TIMEOUT=$limit
+        [[ -z $env ]] || export $env
+        hccl_mpirun "${selection[@]}" "$@" -np "$ranks" "$suite/coll/$program" $args
+    ) >"$out" 2>&1 </dev/null || status=$?
+    why_failed "$status" "$out" "$limit"
+}
+
 run_one() { # INDEX PROGRAM RANKS LIMIT MEMORY ENV ARGS SKIP: prints the test's line
-    local index=$1 program=$2 ranks=$3 limit=${4:-$default_limit} memory=$5 env=$6 args=$7 skip=$8
-    local name="mpich/$program-$ranks${args:+ $args}" out="$work/$index.out" status=0 why reason begin
+    local program=$2 ranks=$3 limit=${4:-$default_limit} memory=$5 env=$6 args=$7 skip=$8
+    local name="mpich/$program-$ranks${args:+ $args}" out="$work/$1.out" why known options begin
     if [[ -z $skip && ! -x $suite/coll/$program ]]; then
         skip="this MPI has no $(sed -n "s/^$program //p" "$suite/LACKING" | head -n 1)"
     elif [[ -n $memory ]] && (( ${memory%.*} + 1 > free_gb )); then
@@ -105,26 +119,29 @@ run_one() { # INDEX PROGRAM RANKS LIMIT MEMORY ENV ARGS SKIP: prints the test's 
         printf 'skip %s: %s\n' "$name" "$skip" | tee -a "$work/results"
         return
     fi
-    reason=$(known_reason "$program" "$ranks" "$args")
+    known=$(known_failure "$program" "$ranks" "$args")
     begin=$EPOCHREALTIME
-    # shellcheck disable=SC2086  # the lists separate environment settings and arguments by blanks
-    (
-        cd "$work"
-        export HCCL_TEST_TIMEOUT=$limit
-        [[ -z $env ]] || export $env
-        hccl_mpirun "${selection[@]}" -np "$ranks" "$suite/coll/$program" $args
-    ) >"$out" 2>&1 </dev/null || status=$?
+    why=$(launch "$out" "$program" "$ranks" "$limit" "$env" "$args")
     awk -v a="$begin" -v b="$EPOCHREALTIME" -v n="$name" 'BEGIN { printf "%.2f %s\n", b - a, n }' \
         >>"$work/times"
-    why=$(why_failed "$status" "$out" "$limit")
     if [[ -z $why ]]; then
-        [[ -z $reason ]] || printf '# %s passes although known_failures.list has it\n' "$name"
+        [[ -z $known ]] || printf '# %s passes although known_failures.list has it\n' "$name"
         printf 'ok %s\n' "$name" | tee -a "$work/results"
+        return
     elif [[ yes == "$baseline" ]]; then
-        printf 'FAILS %s | %s | %s | %s\n' "$program" "$ranks" "$args" "$why" | tee -a "$work/results"
-    elif [[ -n $reason ]]; then
-        printf 'skip %s: fails with Open MPI'\''s own components as well: %s\n' "$name" "$reason" |
+        printf 'FAILS %s | %s | %s | %s\n' "$program" "$ranks" "$args" "$why" |
             tee -a "$work/results"
+        return
+    fi
+    options=${known%%|*}
+    if [[ -n $options ]]; then
+        # shellcheck disable=SC2086  # the options are separated by blanks
+        why=$(launch "$out" "$program" "$ranks" "$limit" "$env" "$args" $options)
+        [[ -z $why ]] || { known="" why="with $options: $why"; }
+    fi
+    if [[ -n $known ]]; then
+        printf 'skip %s: fails with Open MPI'\''s own components as well%s: %s\n' "$name" \
+            "${options:+ (and passes with $options)}" "${known#*|}" | tee -a "$work/results"
     else
         printf 'not ok %s: %s\n' "$name" "$why" | tee -a "$work/results"
         head -n 8 "$out" | sed 's/^/#   /'
