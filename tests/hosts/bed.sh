@@ -28,6 +28,7 @@
 # HCCL_BED_DATA_IF names the data interface for programs that read its counters. MCA parameters of
 # the bed are set in the environment, so the command line overrides them (--mca btl self,tcp).
 # OMPI_MPIRUN names the mpirun to use (default mpirun.openmpi).
+# Open MPI itself may print `plm:rsh: Warning: setpgid(...) failed in parent`: harmless.
 # Standard input, output and the exit code are mpirun's. 2: bad arguments; 77: no bed can be made.
 #
 # Two lines for another script, comparing two components at 100 Mbit/s on four hosts:

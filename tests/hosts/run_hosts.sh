@@ -60,7 +60,7 @@ why() {
     elif grep -q '^wrong ' "$1"; then
         grep -m 1 '^wrong ' "$1"
     else
-        echo "exit code $job_rc in ${last:-MPI_Init}: $(grep -m 1 '[a-z]' "$1.err" || true)"
+        echo "exit code $job_rc in ${last:-MPI_Init}: $(grep -v setpgid "$1.err" | grep -m 1 '[a-z]' || true)"
     fi
 }
 
@@ -190,8 +190,10 @@ bytes() {
 # --- The bed and its counters ------------------------------------------------------------------------
 
 # Two beds at once, one job of which sends 5 x 4 MiB from the first host to the last: the difference
-# of the two jobs, and what the job itself read, must both be that.
+# of the two jobs, and what the job itself read, must both be that. Without the component under test:
+# this is about the bed.
 counters() {
+    local coll=tuned,basic,libnbc,self,inter
     local base=$HCCL_TMP/base moved=$HCCL_TMP/moved base_pid got want=$((5 * vector)) name
     job "$base" --slots 1,1,1 --counters "$base.csv" -- send "$vector" 0 0 &
     base_pid=$!
