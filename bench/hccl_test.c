@@ -150,6 +150,24 @@ static int run_all(struct hccl_bench_bench *b, FILE *csv)
     return code;
 }
 
+/* Whether --net, if it is given, names an interface at every rank; rank 0 says so if not. */
+static bool has_interface(struct hccl_bench_bench *b)
+{
+    double out, in;
+    bool here = NULL == b->o->net || hccl_bench_net_read(b->o->net, &out, &in);
+
+    if (hccl_bench_sync_all(&b->sync, here)) {
+        return true;
+    }
+    if (0 == b->world.rank) {
+        fprintf(stderr,
+                "hccl_test: --net %s: accepted are interfaces that every host has "
+                "(ls /sys/class/net)\n",
+                b->o->net);
+    }
+    return false;
+}
+
 /* Opens the CSV at rank 0 and measures; the exit code, the same at all ranks. */
 static int measure(const struct hccl_bench_options *o)
 {
@@ -169,11 +187,7 @@ static int measure(const struct hccl_bench_options *o)
                     strerror(errno));
         }
     }
-    double bytes[2];
-    if (NULL != o->net && !hccl_bench_net_read(o->net, &bytes[0], &bytes[1])) {
-        fprintf(stderr, "hccl_test: --net %s: no such interface (ls /sys/class/net)\n", o->net);
-        fine = false;
-    }
+    fine = has_interface(&b) && fine;
     if (!hccl_bench_sync_all(&b.sync, fine)) {
         code = BAD_ARGUMENTS;
     } else if (NULL != o->control) {

@@ -52,9 +52,7 @@ size_t hccl_bench_options_next(const struct hccl_bench_options *o,
 /* A whole decimal number from least to most. */
 bool hccl_bench_parse_number(const char *text, long least, long most, long *number);
 
-extern const char hccl_bench_usage[];
-
-/* Prints hccl_bench_usage, then what the tables hold. */
+/* Prints what hccl_test -h shows: the flags, then what the tables hold. */
 void hccl_bench_options_help(void);
 
 #endif

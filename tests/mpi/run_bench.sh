@@ -1,0 +1,205 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# hccl-timeout: 600
+# Tests of bench/hccl_test and bench/hccl_versus: that they run everything, notice wrong results,
+# refuse bad arguments and compare. Times are not judged.
+set -euo pipefail
+
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+hccl_mktemp
+
+bench=$HCCL_BUILD_DIR/bench
+shim=$bench/.libs/libhccl_corrupt.so
+for program in hccl_test hccl_versus; do
+    if [[ ! -x $bench/$program ]]; then
+        hccl_not_ok "bench/$program" "not built"
+        hccl_finish
+    fi
+done
+
+collectives="allgather allgatherv allreduce alltoall alltoallv alltoallw barrier bcast exscan gather
+gatherv reduce reduce_scatter reduce_scatter_block scan scatter scatterv neighbor_allgather
+neighbor_allgatherv neighbor_alltoall neighbor_alltoallv neighbor_alltoallw"
+
+# everything NAME RANKS SELECTION OPTIONS...: all collectives in all modes; the CSV must hold each of
+# the 22 x 3 with three sizes (barrier: one) and no wrong element.
+everything() {
+    local name=$1 ranks=$2 selection=$3 csv=$HCCL_TMP/all.csv rc=0 missing="" collective mode rows want
+    shift 3
+    hccl_mpirun -np "$ranks" --mca coll "$selection" "$bench/hccl_test" all \
+        -m blocking,nonblocking,persistent -b 0 -e 40000 -i 20000 -n 4 -w 1 --csv "$csv" "$@" \
+        >"$HCCL_TMP/out" 2>&1 || rc=$?
+    if ((rc != 0)); then
+        sed 's/^/#   /' "$HCCL_TMP/out" | tail -n 20
+        hccl_not_ok "$name" "exit code $rc"
+        return 0
+    fi
+    for collective in $collectives; do
+        for mode in blocking nonblocking persistent; do
+            want=3
+            if [[ barrier == "$collective" ]]; then
+                want=1
+            fi
+            rows=$(awk -F, -v c="$collective" -v m="$mode" -v r="$ranks" \
+                '$1 == c && $2 == m && $3 == r && $20 == 0' "$csv" | wc -l)
+            if ((rows != want)); then
+                missing+=" $collective/$mode:$rows"
+            fi
+        done
+    done
+    if [[ -z $missing ]]; then
+        hccl_ok "$name"
+    else
+        hccl_not_ok "$name" "right rows missing:$missing"
+    fi
+}
+
+# run_ok NAME RANKS ARGS...: exit code 0 under Open MPI's own components.
+run_ok() {
+    local name=$1 ranks=$2
+    shift 2
+    hccl_try "$name" hccl_mpirun -np "$ranks" --mca coll ^hccl "$bench/hccl_test" "$@"
+}
+
+# refused NAME WORDS ARGS...: exit code 2 and one line on stderr that holds both words: the value and
+# something that is accepted.
+refused() {
+    local name=$1 value=$2 accepted=$3 rc=0 lines
+    shift 3
+    hccl_mpirun -np 2 --mca coll ^hccl "$bench/hccl_test" "$@" >"$HCCL_TMP/out" 2>&1 || rc=$?
+    lines=$(grep -c '^hccl_test: ' "$HCCL_TMP/out" || true)
+    if ((rc != 2)); then
+        hccl_not_ok "$name" "exit code $rc instead of 2"
+    elif ((lines != 1)); then
+        hccl_not_ok "$name" "$lines messages instead of one"
+    elif ! grep '^hccl_test: ' "$HCCL_TMP/out" | grep -F -e "$value" | grep -qF -e "$accepted"; then
+        hccl_not_ok "$name" "unclear: $(grep '^hccl_test: ' "$HCCL_TMP/out")"
+    else
+        hccl_ok "$name"
+    fi
+}
+
+# corrupted COLLECTIVE: the preload library spoils the result at the last rank.
+corrupted() {
+    local name="bench/corrupt-$1" rc=0
+    hccl_mpirun -np 2 --mca coll ^hccl -x "LD_PRELOAD=$shim" -x "HCCL_TEST_CORRUPT=$1" \
+        "$bench/hccl_test" "$1" -b 4 -e 64K -f 128 -n 40 >"$HCCL_TMP/out" 2>&1 || rc=$?
+    if ((rc != 1)); then
+        hccl_not_ok "$name" "exit code $rc instead of 1"
+    elif (($(grep -c 'WRONG$' "$HCCL_TMP/out") != 3)); then
+        hccl_not_ok "$name" "not marked WRONG at all three sizes"
+    elif ! grep -q "^hccl_test: $1 of 4 bytes: rank 1: element [01] of the receive buffer is wrong" \
+        "$HCCL_TMP/out"; then
+        hccl_not_ok "$name" "the wrong element was not named"
+    else
+        hccl_ok "$name"
+    fi
+}
+
+# finite NAME FILE: each row of a comparison's CSV has ratios between 1/1000 and 1000.
+finite() {
+    if awk -F, 'NR > 1 { n++; if (!($9 > 0.001 && $9 < 1000 && $12 > 0.001 && $12 < 1000)) bad = 1 }
+            END { exit !(n > 0 && !bad) }' "$2"; then
+        hccl_ok "$1"
+    else
+        hccl_not_ok "$1" "no finite ratio: $(tail -n 1 "$2")"
+    fi
+}
+
+# compare NAME COMMAND...: runs a comparison that writes versus.csv.
+compare() {
+    local name=$1 rc=0
+    shift
+    rm -f "$HCCL_TMP/versus.csv"
+    timeout --kill-after=10 120 "$@" --csv "$HCCL_TMP/versus.csv" >"$HCCL_TMP/out" 2>&1 \
+        </dev/null || rc=$?
+    if ((rc != 0)); then
+        hccl_not_ok "$name" "exit code $rc: $(tail -n 1 "$HCCL_TMP/out")"
+    else
+        finite "$name" "$HCCL_TMP/versus.csv"
+    fi
+}
+
+for ranks in 1 2 3; do
+    everything "bench/everything-$ranks" "$ranks" ^hccl
+done
+everything "bench/everything-hccl-alone" 3 hccl
+
+run_ok bench/in-place 3 all -p -m blocking,nonblocking -b 4 -e 40000 -f 100 -n 12
+run_ok bench/offset 2 all -b 4 -e 40000 -f 100 -n 12 --offset 4 -d fp64
+run_ok bench/mpi-memory 2 allreduce,alltoallw -e 1K --memory mpi -n 20
+run_ok bench/one-root 3 bcast,reduce,gather,scatterv -r 2 -e 1K -n 20
+for type in int8 uint8 int16 uint16 int32 uint32 int64 uint64 fp32 fp64; do
+    for op in sum prod min max; do
+        echo "allreduce,scan,reduce_scatter -d $type -o $op -b 8 -e 8K -f 32 -n 20"
+    done
+done >"$HCCL_TMP/types"
+while read -r -a line; do
+    rc=0
+    hccl_mpirun -np 2 --mca coll ^hccl "$bench/hccl_test" "${line[@]}" >"$HCCL_TMP/out" 2>&1 || rc=$?
+    if ((rc != 0)); then
+        hccl_not_ok "bench/type-${line[2]}-${line[4]}" "exit code $rc: $(tail -n 1 "$HCCL_TMP/out")"
+        break
+    fi
+done < <(if [[ 1 == "${HCCL_CHECK_LONG:-0}" ]]; then cat "$HCCL_TMP/types"; else
+    grep -E 'int8 -o sum|uint16 -o max|int32 -o prod|int64 -o min|fp64 -o prod' "$HCCL_TMP/types"; fi)
+if ((rc == 0)); then
+    hccl_ok bench/types-and-ops
+fi
+
+refused bench/bad-collective allreduse allreduce allreduse
+refused bench/no-collective "which collective" "hccl_test -h"
+refused bench/bad-type fp99 fp32 allreduce -d fp99
+refused bench/bad-op xor sum allreduce -o xor
+refused bench/bad-size 8Q "K, M or G" allreduce -b 8Q
+refused bench/negative-size -8 "K, M or G" allreduce -b -8
+refused bench/sizes-crossed 1048576 8192 allreduce -b 1M -e 8K
+refused bench/bad-factor 0.5 1.01 allreduce -f 0.5
+refused bench/bad-iterations zero "from 1 to" allreduce -n zero
+refused bench/bad-root "-r 2" "0 to 1" bcast -r 2
+refused bench/bad-check "-c 2" "from 0 to 1" allreduce -c 2
+refused bench/bad-mode sideways persistent allreduce -m sideways
+refused bench/no-in-place bcast "-p" bcast -p
+refused bench/bad-option --frobnicate "hccl_test -h" allreduce --frobnicate
+refused bench/no-value -b "needs a value" allreduce -b
+refused bench/too-large 3221225472 "lower -e" alltoall -b 3G -e 3G
+refused bench/bad-csv /nonexistent/file "can be written" allreduce --csv /nonexistent/file
+refused bench/bad-net nosuchif "/sys/class/net" allreduce --net nosuchif
+refused bench/versus-in-mpirun --versus "without mpirun" allreduce --versus "coll tuned"
+
+for collective in allreduce bcast allgather alltoall; do
+    corrupted "$collective"
+done
+
+compare bench/versus "$bench/hccl_test" allreduce -b 8 -e 1K -f 128 -n 200 --np 2 --rounds 5 \
+    --select "coll tuned,basic,libnbc,self" --versus "coll basic,libnbc,self"
+compare bench/versus-modes "$bench/hccl_versus" -np 2 -A "--mca coll ^hccl" \
+    -B "--mca coll basic,libnbc,self" -- bcast,barrier -m blocking,nonblocking -b 4K -e 4K -n 200 \
+    --rounds 5
+compare bench/versus-crowded "$bench/hccl_versus" -np 3 -A "--mca coll ^hccl" \
+    -B "--mca coll ^hccl" -- allreduce -b 64 -e 64 -n 40 --rounds 5
+
+# A side that cannot start ends the comparison, names the side, and leaves nothing behind.
+rc=0
+TMPDIR=$HCCL_TMP timeout 60 "$bench/hccl_versus" -np 2 -A "--mca coll ^hccl" \
+    -B "--mca coll nosuchcomponent" -- barrier >"$HCCL_TMP/out" 2>&1 </dev/null || rc=$?
+if ((rc == 1)) && grep -q '^hccl_versus: side B .*nosuchcomponent' "$HCCL_TMP/out" &&
+    ! ls -d "$HCCL_TMP"/hccl_versus.* >/dev/null 2>&1; then
+    hccl_ok bench/versus-side-fails
+else
+    hccl_not_ok bench/versus-side-fails "exit code $rc: $(tail -n 1 "$HCCL_TMP/out")"
+fi
+
+# A wrong result on one side must be seen through the comparison as well.
+rc=0
+timeout 60 "$bench/hccl_versus" -np 2 -A "--mca coll ^hccl" \
+    -B "--mca coll ^hccl -x LD_PRELOAD=$shim -x HCCL_TEST_CORRUPT=allreduce" -- allreduce -b 64 -e 64 \
+    -n 40 --rounds 5 >"$HCCL_TMP/out" 2>&1 </dev/null || rc=$?
+if ((rc == 1)) && grep -q 'B WRONG$' "$HCCL_TMP/out" && ! grep -q 'A WRONG' "$HCCL_TMP/out"; then
+    hccl_ok bench/versus-wrong
+else
+    hccl_not_ok bench/versus-wrong "exit code $rc: $(tail -n 1 "$HCCL_TMP/out")"
+fi
+
+hccl_finish
