@@ -76,7 +76,7 @@ hosts_side() {
     read -r -a options <<<"$2"
     timeout --kill-after=10 75 "$root/tests/hosts/bed.sh" run --hosts "$hosts" --slots "$slots" \
         --rate 100mbit -- "${options[@]}" "$HCCL_BUILD_DIR/bench/hccl_test" \
-        allreduce,bcast,allgather -b 64K -e 1M -f 4 -r 0 -n 4 -w 1 --batch 1 --net data \
+        allreduce,bcast,allgather -b 64K -e 1M -f 4 -r 0 -n 7 -w 1 --batch 1 --net data \
         --csv "$HCCL_TMP/$name.csv" >"$HCCL_TMP/$name.out" 2>&1 </dev/null || rc=$?
     if ((rc != 0)); then
         echo "the job with $2 failed (exit code $rc):"
