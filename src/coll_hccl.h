@@ -1,19 +1,61 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What Open MPI sees of the component. Knows the coll interface, nothing of plans or tiers.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files directly in src/ share: the component, its parameters and what it knows of other
+ * processes. Nothing below this folder includes it.
  */
-#ifndef COLL_HCCL_H
-#define COLL_HCCL_H
+#ifndef HCCL_COLL_HCCL_H
+#define HCCL_COLL_HCCL_H
 
-#include "ompi_config.h"
+#include "entry/entry.h"
+#include "tier/region.h"
+#include "topo/topo.h"
 
-#include "mpi.h"
-#include "ompi/mca/coll/coll.h"
+/** The parameters, as registered (coll_hccl_params.c). */
+typedef struct hccl_params {
+#define HCCL_TYPE_INT int
+#define HCCL_TYPE_SIZE size_t
+#define HCCL_TYPE_BOOL bool
+#define HCCL_TYPE_TEXT char *
+#define HCCL_PARAM(name, type, value, minimum, maximum, same, text) HCCL_TYPE_##type name;
+#include "base/params.def"
+#undef HCCL_PARAM
+    bool offered[HCCL_COLL_COUNT];    /* <collective>: this component serves it */
+    char *algorithm[HCCL_COLL_COUNT]; /* <collective>_algorithm */
+} hccl_params_t;
 
-/* The one exported symbol; Open MPI finds it by name. */
+extern hccl_params_t hccl_params;
+
+/** The symbol that Open MPI looks for. */
 OMPI_MODULE_DECLSPEC extern const mca_coll_base_component_t mca_coll_hccl_component;
 
-/* Called on every process when a communicator is made; NULL: not for this communicator. */
-mca_coll_base_module_t *hccl_module_query(struct ompi_communicator_t *comm, int *priority);
+/** Registers all parameters with Open MPI. */
+HCCL_CHECKED int hccl_params_register(void);
+
+/** Checks all values. A bad one gets one message (from rank 0 of MPI_COMM_WORLD) that names it and
+ *  what is accepted, and OMPI_ERR_BAD_PARAM is returned, on all ranks alike. */
+HCCL_CHECKED int hccl_params_check(void);
+
+/** Hash of the values that all ranks must share. */
+uint64_t hccl_params_hash(void);
+
+/** What a process publishes. */
+typedef struct hccl_peer {
+    hccl_card_t card;
+    hccl_region_card_t region;
+    uint64_t settings; /* hccl_params_hash of that process */
+} hccl_peer_t;
+
+/** Publishes this process's card. Called when the component opens, before MPI_Init's exchange. */
+HCCL_CHECKED int hccl_procs_publish(const hccl_peer_t *mine);
+
+/** What a process has published; NULL when it has not (it runs without this component). Kept until
+ *  hccl_procs_forget. */
+const hccl_peer_t *hccl_procs_find(ompi_proc_t *proc);
+
+void hccl_procs_forget(void);
+
+/** Open MPI asks for a module on a new communicator. */
+mca_coll_base_module_t *hccl_module_query(ompi_communicator_t *comm, int *priority);
 
 #endif

@@ -1,26 +1,156 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The component structure Open MPI opens.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The component: opened once per process, before MPI_Init's exchange, where it publishes what other
+ * processes must know of this one.
  */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/pool.h"
 #include "coll_hccl.h"
-
 #include "hccl_config.h"
+#include "topo/detect.h"
 
-static int hccl_component_init_query(bool enable_progress_threads, bool enable_mpi_threads)
-{
-    (void) enable_progress_threads;
-    (void) enable_mpi_threads;
-    return OMPI_SUCCESS;
-}
+static int open_component(void);
+static int close_component(void);
+static int init_query(bool enable_progress_threads, bool enable_mpi_threads);
 
 const mca_coll_base_component_t mca_coll_hccl_component = {
     .collm_version =
         {
             MCA_COLL_BASE_VERSION_2_0_0,
             .mca_component_name = "hccl",
-            MCA_BASE_MAKE_VERSION(component, 0, 1, 0),
+            MCA_BASE_MAKE_VERSION(component, HCCL_VERSION_MAJOR, HCCL_VERSION_MINOR,
+                                  HCCL_VERSION_RELEASE),
+            .mca_open_component = open_component,
+            .mca_close_component = close_component,
+            .mca_register_component_params = hccl_params_register,
         },
     .collm_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},
-    .collm_init_query = hccl_component_init_query,
+    .collm_init_query = init_query,
     .collm_comm_query = hccl_module_query,
 };
+
+/* Whether the parameter inject names this step and this process. */
+static bool injected(const char *step)
+{
+    char what[16];
+    int rank;
+    return NULL != hccl_params.inject && 2 == sscanf(hccl_params.inject, "%15[a-z]:%d", what, &rank)
+           && (uint32_t) rank == OMPI_PROC_MY_NAME->vpid && 0 == strcmp(what, step);
+}
+
+/* The largest power of two up to n. */
+static int power_below(int n)
+{
+    int power = 1;
+    while (power <= n / 2) {
+        power *= 2;
+    }
+    return power;
+}
+
+/* Tags: the lower half of what the network layer offers below zero, away from the tags of other
+ * collective components. Half of them for ordinary operations, half for persistent ones. */
+static void set_tags(void)
+{
+    int span = power_below(mca_pml.pml_max_tag) / 2;
+    hccl_engine.tag_ids = span / (2 * HCCL_CURSORS);
+    hccl_engine.tag_base = -mca_pml.pml_max_tag;
+}
+
+static void set_engine(void)
+{
+    hccl_engine.slot_bytes[HCCL_LANE_SMALL] = hccl_params.slot_small;
+    hccl_engine.slot_bytes[HCCL_LANE_LARGE] = hccl_params.slot_large;
+    hccl_engine.slot_bytes[HCCL_LANE_WIDE] = hccl_params.slot_wide;
+    hccl_engine.slots = (size_t) hccl_params.slots;
+    hccl_engine.spin = hccl_params.spin;
+    hccl_engine.shared_memory = hccl_params.shared_memory;
+    hccl_engine.settings_hash = hccl_params_hash();
+    hccl_engine.inject = injected("map") || injected("cell") || injected("nomem");
+    hccl_engine.oversubscribed =
+        (long) opal_process_info.num_local_peers + 1 > sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Replaces the detected place by the one that the topology parameter gives this rank. Ranks that
+ * the text puts on one node stay apart when they are on different hosts. */
+static int override_place(hccl_card_t *card)
+{
+    char why[512];
+    hccl_shape_t *shape;
+    const char *text = hccl_params.topology;
+    if (NULL == text || '\0' == text[0]) {
+        return OMPI_SUCCESS;
+    }
+    int size = (int) ompi_process_info.num_procs;
+    if (HCCL_OK != hccl_shape_from_text(text, size, &shape, why, sizeof(why))) {
+        return OMPI_ERR_BAD_PARAM;
+    }
+    const hccl_place_t *place = &shape->place[OMPI_PROC_MY_NAME->vpid];
+    uint64_t node = (uint64_t) (place->node + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    card->host_key = 0 == card->host_key ? 0 : card->host_key ^ node;
+    card->package = place->package;
+    card->numa = place->numa;
+    card->l3 = place->l3;
+    card->core = place->core;
+    hccl_shape_free(shape);
+    return OMPI_SUCCESS;
+}
+
+/* Describes this process and creates its region. What cannot be found out or had is left out of
+ * the card: communicators then do without it, on all ranks alike. */
+static int describe_self(hccl_peer_t *mine)
+{
+    const char *why = "injected for a test";
+    memset(mine, 0, sizeof(*mine));
+    (void) opal_hwloc_base_get_topology();
+    if (HCCL_OK != hccl_detect_card(opal_hwloc_topology, &mine->card)) {
+        hccl_card_init(&mine->card);
+    }
+    mine->settings = hccl_engine.settings_hash;
+    int rc = HCCL_ERR_NOTSUP;
+    if (hccl_params.shared_memory && !injected("region")) {
+        rc = hccl_region_create(hccl_params.region_size, &mine->region, &why);
+    }
+    if (HCCL_OK != rc && hccl_params.shared_memory) {
+        hccl_log_info("no shared-memory region: %s", why);
+    }
+    return override_place(&mine->card);
+}
+
+static int open_component(void)
+{
+    hccl_peer_t mine;
+    hccl_log_init((hccl_log_level_t) hccl_params.verbose, (int) OMPI_PROC_MY_NAME->vpid);
+    int rc = hccl_params_check();
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    set_engine();
+    rc = describe_self(&mine);
+    if (OMPI_SUCCESS == rc) {
+        rc = hccl_procs_publish(&mine);
+    }
+    return OMPI_SUCCESS == rc ? hccl_drive_init() : rc;
+}
+
+static int close_component(void)
+{
+    hccl_drive_fini();
+    hccl_procs_forget();
+    hccl_region_destroy();
+    hccl_pool_drain();
+    return OMPI_SUCCESS;
+}
+
+static int init_query(bool enable_progress_threads, bool enable_mpi_threads)
+{
+    (void) enable_progress_threads;
+    (void) enable_mpi_threads;
+    set_tags();
+    return OMPI_SUCCESS;
+}

@@ -61,6 +61,63 @@ int hccl_algo_barrier_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **pl
     return hccl_build_finish(b, plan);
 }
 
+/* The node's ranks of index 0, 1, ... whose partners over this distance are fewer than all nodes
+ * away: those who take part in the round. */
+static int active_rails(const hccl_case_t *c, int distance)
+{
+    const int most = (c->shape->nnodes - 1) / distance;
+
+    return most < c->shape->min_local ? most : c->shape->min_local;
+}
+
+/* One round: rank r of every node tells the node (r + 1) * distance ahead, then its own node. */
+static void radix_round(hccl_builder_t *b, const hccl_case_t *c, int distance, int pub)
+{
+    const hccl_node_t here = hccl_node_of(c, c->me);
+    const int nodes = c->shape->nnodes, rails = active_rails(c, distance);
+
+    if (here.me < rails) {
+        const hccl_team_t rail = hccl_team_rail(c, here.me);
+        const int far = (here.me + 1) * distance;
+
+        hccl_build_send(b, hccl_team_rank(&rail, (here.node + far) % nodes), HCCL_BASE_SEND, 0, 0);
+        hccl_build_recv(b, hccl_team_rank(&rail, (here.node - far + nodes) % nodes), HCCL_BASE_RECV,
+                        0, 0);
+        hccl_build_wait(b);
+        if (1 < here.n) {
+            raise_flag(b, pub);
+        }
+    }
+    for (int peer = 0; peer < rails; peer++) {
+        if (peer != here.me) {
+            await_flag(b, peer, pub);
+        }
+    }
+}
+
+/* Dissemination in which the ranks of a node talk to different nodes at the same time. */
+int hccl_algo_barrier_hier_radix(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
+    const hccl_node_t here = hccl_node_of(c, c->me);
+
+    if (NULL == b) {
+        return HCCL_ERR_NOMEM;
+    }
+    const int arrived = hccl_build_publications(b, 1, 0);
+
+    if (1 < here.n) {
+        raise_flag(b, arrived);
+    }
+    for (int k = 1; k < here.n; k++) {
+        await_flag(b, (here.me + k) % here.n, arrived);
+    }
+    for (long distance = 1; distance < c->shape->nnodes; distance *= c->shape->min_local + 1) {
+        radix_round(b, c, (int) distance, hccl_build_publications(b, 1, 0));
+    }
+    return hccl_build_finish(b, plan);
+}
+
 int hccl_algo_barrier_dissemination(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     hccl_builder_t *b = hccl_build_start(c, algorithm, 1);

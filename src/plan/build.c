@@ -10,15 +10,15 @@
 #include <string.h>
 
 struct hccl_builder {
-    hccl_plan_t plan;        /* counters and extents so far; pointers unset until the end */
-    hccl_step_t *steps;      /* [plan.nsteps], capacity steps_cap */
-    hccl_source_t *sources;  /* [plan.nsources], capacity sources_cap */
+    hccl_plan_t plan;       /* counters and extents so far; pointers unset until the end */
+    hccl_step_t *steps;     /* [plan.nsteps], capacity steps_cap */
+    hccl_source_t *sources; /* [plan.nsources], capacity sources_cap */
     size_t steps_cap;
     size_t sources_cap;
-    int32_t *order;          /* position -> block, NULL: identity */
-    int32_t *position;       /* block -> position, NULL: identity */
-    int open_requests;       /* SEND and RECV since the last WAIT */
-    int error;               /* first error, kept until finish */
+    int32_t *order;    /* position -> block, NULL: identity */
+    int32_t *position; /* block -> position, NULL: identity */
+    int open_requests; /* SEND and RECV since the last WAIT */
+    int error;         /* first error, kept until finish */
 };
 
 static void fail(hccl_builder_t *b, int error)
@@ -49,8 +49,8 @@ static bool grow(hccl_builder_t *b, void **list, size_t *cap, int used, size_t e
 static hccl_step_t *append_step(hccl_builder_t *b, hccl_step_kind_t kind, int base, int first,
                                 int count)
 {
-    if (HCCL_OK != b->error ||
-        !grow(b, (void **) &b->steps, &b->steps_cap, b->plan.nsteps, sizeof(hccl_step_t))) {
+    if (HCCL_OK != b->error
+        || !grow(b, (void **) &b->steps, &b->steps_cap, b->plan.nsteps, sizeof(hccl_step_t))) {
         return NULL;
     }
     if (first < 0 || count < 0 || base < 0 || base >= HCCL_BASE_TMP + b->plan.ntmp) {
@@ -69,9 +69,9 @@ static hccl_step_t *append_step(hccl_builder_t *b, hccl_step_kind_t kind, int ba
 
 static void append_source(hccl_builder_t *b, hccl_source_t source)
 {
-    if (HCCL_OK != b->error ||
-        !grow(b, (void **) &b->sources, &b->sources_cap, b->plan.nsources,
-              sizeof(hccl_source_t))) {
+    if (HCCL_OK != b->error
+        || !grow(b, (void **) &b->sources, &b->sources_cap, b->plan.nsources,
+                 sizeof(hccl_source_t))) {
         return;
     }
     b->sources[b->plan.nsources++] = source;
@@ -169,9 +169,8 @@ void hccl_build_fold_own(hccl_builder_t *b, int base, int first)
 
 void hccl_build_fold_peer(hccl_builder_t *b, int peer, int pub, int pub_first, int first)
 {
-    append_source(b,
-                  (hccl_source_t){
-                      .peer = peer, .base = pub, .first = first, .pub_first = pub_first});
+    append_source(
+        b, (hccl_source_t){.peer = peer, .base = pub, .first = first, .pub_first = pub_first});
 }
 
 void hccl_build_fold_end(hccl_builder_t *b)

@@ -18,13 +18,13 @@
 /** What a builder is given. */
 typedef struct hccl_case {
     hccl_coll_t coll;
-    const hccl_shape_t *shape; /* the (local) group; nranks members */
-    int me;                    /* my rank in the (local) group */
-    int root;                  /* rooted collectives: the root, see HCCL_ROOT_* for inter */
-    int nremote;               /* members of the remote group, 0 on an intra-communicator */
-    int nsources, ndests;      /* neighbourhood collectives: degrees of this rank */
+    const hccl_shape_t *shape;  /* the (local) group; nranks members */
+    int me;                     /* my rank in the (local) group */
+    int root;                   /* rooted collectives: the root, see HCCL_ROOT_* for inter */
+    int nremote;                /* members of the remote group, 0 on an intra-communicator */
+    int nsources, ndests;       /* neighbourhood collectives: degrees of this rank */
     const int *sources, *dests; /* their ranks; negative: MPI_PROC_NULL, no transfer */
-    bool cartesian;            /* neighbours are of a Cartesian grid: 2d, 2d+1 are a pair */
+    bool cartesian;             /* neighbours are of a Cartesian grid: 2d, 2d+1 are a pair */
 } hccl_case_t;
 
 typedef struct hccl_builder hccl_builder_t;

@@ -67,15 +67,15 @@ typedef struct hccl_source {
 /** One step. Its operand is (base, first, count); a count of 0 is allowed with no data moved but
  *  with the same synchronisation (PUBLISH, FETCH) or message (SEND, RECV). */
 typedef struct hccl_step {
-    uint8_t kind;    /* hccl_step_kind_t */
-    uint8_t base;    /* hccl_base_t, source of SEND and PUBLISH, destination otherwise */
-    uint16_t nsrc;   /* number of sources */
-    int32_t first;   /* first position */
-    int32_t count;   /* number of positions */
-    int32_t peer;    /* SEND, RECV: rank in the group, or HCCL_PEER_REMOTE | rank */
-    int32_t pub;     /* PUBLISH: the number */
-    int32_t src;     /* index of the first source in the plan's sources */
-    int32_t ack;     /* after this step I read no publication below this number (this segment) */
+    uint8_t kind;  /* hccl_step_kind_t */
+    uint8_t base;  /* hccl_base_t, source of SEND and PUBLISH, destination otherwise */
+    uint16_t nsrc; /* number of sources */
+    int32_t first; /* first position */
+    int32_t count; /* number of positions */
+    int32_t peer;  /* SEND, RECV: rank in the group, or HCCL_PEER_REMOTE | rank */
+    int32_t pub;   /* PUBLISH: the number */
+    int32_t src;   /* index of the first source in the plan's sources */
+    int32_t ack;   /* after this step I read no publication below this number (this segment) */
 } hccl_step_t;
 
 /** In a plan on an inter-communicator: the peer is a member of the remote group. */
@@ -94,14 +94,14 @@ typedef struct hccl_plan {
     int max_requests; /* most SEND and RECV started between two WAITs */
     int nsteps;
     int nsources;
-    const int32_t *order;        /* position -> block, or NULL */
-    const hccl_step_t *steps;    /* [nsteps] */
+    const int32_t *order;         /* position -> block, or NULL */
+    const hccl_step_t *steps;     /* [nsteps] */
     const hccl_source_t *sources; /* [nsources] */
-    size_t bytes;                /* size of the one allocation that holds all of it */
+    size_t bytes;                 /* size of the one allocation that holds all of it */
 } hccl_plan_t;
 
 /** Roots on inter-communicators, beside the rank of a root in the remote group. */
-#define HCCL_ROOT_HERE (-1)  /* MPI_ROOT: this rank */
-#define HCCL_ROOT_NEAR (-2)  /* MPI_PROC_NULL: another rank of this group */
+#define HCCL_ROOT_HERE (-1) /* MPI_ROOT: this rank */
+#define HCCL_ROOT_NEAR (-2) /* MPI_PROC_NULL: another rank of this group */
 
 #endif

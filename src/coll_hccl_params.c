@@ -1,0 +1,227 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MCA parameters: registration from params.def and collectives.def, and the checks of their values.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "coll_hccl.h"
+#include "select/select.h"
+
+hccl_params_t hccl_params = {
+#define HCCL_PARAM(name, type, value, minimum, maximum, same, text) .name = value,
+#include "base/params.def"
+#undef HCCL_PARAM
+};
+
+#define VAR_INT MCA_BASE_VAR_TYPE_INT
+#define VAR_SIZE MCA_BASE_VAR_TYPE_SIZE_T
+#define VAR_BOOL MCA_BASE_VAR_TYPE_BOOL
+#define VAR_TEXT MCA_BASE_VAR_TYPE_STRING
+
+/* The first parameter whose text Open MPI could not read as a value of its type. */
+static char unreadable[64];
+
+static void register_one(const char *name, mca_base_var_type_t type, const char *text,
+                         void *storage)
+{
+    int rc = mca_base_component_var_register(&mca_coll_hccl_component.collm_version, name, text,
+                                             type, NULL, 0, 0, OPAL_INFO_LVL_4,
+                                             MCA_BASE_VAR_SCOPE_ALL_EQ, storage);
+    if (rc < 0 && '\0' == unreadable[0]) {
+        snprintf(unreadable, sizeof(unreadable), "%s", name);
+    }
+}
+
+int hccl_params_register(void)
+{
+    char name[64];
+    char text[160];
+    unreadable[0] = '\0';
+#define HCCL_PARAM(name_, type, value, minimum, maximum, same, text_) \
+    hccl_params.name_ = value;                                        \
+    register_one(#name_, VAR_##type, text_, &hccl_params.name_);
+#include "base/params.def"
+#undef HCCL_PARAM
+    for (int i = 0; i < HCCL_COLL_COUNT; i++) {
+        const char *coll = hccl_coll_info[i].name;
+        hccl_params.offered[i] = true;
+        hccl_params.algorithm[i] = (char *) (uintptr_t) "auto";
+        snprintf(text, sizeof(text), "Serve MPI_%c%s, in all its forms", coll[0] - 'a' + 'A',
+                 coll + 1);
+        register_one(coll, VAR_BOOL, text, &hccl_params.offered[i]);
+        snprintf(name, sizeof(name), "%s_algorithm", coll);
+        snprintf(text, sizeof(text),
+                 "Algorithm of MPI_%c%s wherever it fits, or auto; tools/hccl_plan lists them",
+                 coll[0] - 'a' + 'A', coll + 1);
+        register_one(name, VAR_TEXT, text, &hccl_params.algorithm[i]);
+    }
+    return OMPI_SUCCESS;
+}
+
+/* The value that the user gave, for messages. */
+static const char *given(const char *name, char *buf, size_t len)
+{
+    char key[128];
+    snprintf(key, sizeof(key), "OMPI_MCA_coll_hccl_%s", name);
+    const char *value = getenv(key);
+    snprintf(buf, len, "%s", NULL == value ? "(from a file)" : value);
+    return buf;
+}
+
+static int complain(const char *name, const char *value, const char *accepted)
+{
+    if (0 == OMPI_PROC_MY_NAME->vpid) {
+        hccl_log_error("parameter coll_hccl_%s: \"%s\" is not accepted; accepted: %s. "
+                       "The component does not run with it",
+                       name, value, accepted);
+    }
+    return OMPI_ERR_BAD_PARAM;
+}
+
+static int check_number(const char *name, size_t value, size_t minimum, size_t maximum,
+                        bool negative)
+{
+    char accepted[96];
+    char text[96];
+    if (!negative && value >= minimum && value <= maximum) {
+        return OMPI_SUCCESS;
+    }
+    snprintf(accepted, sizeof(accepted), "%zu to %zu", minimum, maximum);
+    return complain(name, given(name, text, sizeof(text)), accepted);
+}
+
+static int check_unreadable(void)
+{
+    char text[96];
+    if ('\0' == unreadable[0]) {
+        return OMPI_SUCCESS;
+    }
+    return complain(unreadable, given(unreadable, text, sizeof(text)),
+                    "a number (k, m and g may follow), or true and false for a switch");
+}
+
+#define CHECK_INT(name, minimum, maximum)                                                  \
+    check_number(#name, (size_t) hccl_params.name, (size_t) (minimum), (size_t) (maximum), \
+                 hccl_params.name < 0)
+#define CHECK_SIZE(name, minimum, maximum) \
+    check_number(#name, hccl_params.name, (minimum), (maximum), false)
+#define CHECK_BOOL(name, minimum, maximum) OMPI_SUCCESS
+#define CHECK_TEXT(name, minimum, maximum) OMPI_SUCCESS
+
+static int check_ranges(void)
+{
+    int rc = OMPI_SUCCESS;
+#define HCCL_PARAM(name, type, value, minimum, maximum, same, text) \
+    rc = OMPI_SUCCESS != rc ? rc : CHECK_##type(name, minimum, maximum);
+#include "base/params.def"
+#undef HCCL_PARAM
+    return rc;
+}
+
+static int check_slots(void)
+{
+    char text[32];
+    if (0 == (hccl_params.slots & (hccl_params.slots - 1))) {
+        return OMPI_SUCCESS;
+    }
+    snprintf(text, sizeof(text), "%d", hccl_params.slots);
+    return complain("slots", text, "8, 16, 32 and 64");
+}
+
+static int check_topology(void)
+{
+    char why[512];
+    hccl_shape_t *shape;
+    int size = (int) ompi_process_info.num_procs;
+    const char *text = hccl_params.topology;
+    if (NULL == text || '\0' == text[0]) {
+        return OMPI_SUCCESS;
+    }
+    if (HCCL_OK == hccl_shape_from_text(text, size, &shape, why, sizeof(why))) {
+        hccl_shape_free(shape);
+        return OMPI_SUCCESS;
+    }
+    return complain("topology", text, why);
+}
+
+static int check_inject(void)
+{
+    const char *text = NULL == hccl_params.inject ? "" : hccl_params.inject;
+    char what[16];
+    char rest;
+    int rank;
+    if ('\0' == text[0]
+        || (2 == sscanf(text, "%15[a-z]:%d%c", what, &rank, &rest) && rank >= 0
+            && (0 == strcmp(what, "region") || 0 == strcmp(what, "map") || 0 == strcmp(what, "cell")
+                || 0 == strcmp(what, "nomem")))) {
+        return OMPI_SUCCESS;
+    }
+    return complain("inject", text, "region:RANK, map:RANK, cell:RANK or nomem:RANK");
+}
+
+static int check_algorithms(void)
+{
+    char name[64];
+    char names[512];
+    for (int i = 0; i < HCCL_COLL_COUNT; i++) {
+        if (HCCL_OK
+            != hccl_select_force((hccl_coll_t) i, hccl_params.algorithm[i], names, sizeof(names))) {
+            snprintf(name, sizeof(name), "%s_algorithm", hccl_coll_info[i].name);
+            return complain(name, hccl_params.algorithm[i], names);
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
+int hccl_params_check(void)
+{
+    static int (*const checks[])(void) = {check_unreadable, check_ranges, check_slots,
+                                          check_topology,   check_inject, check_algorithms};
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+        int rc = checks[i]();
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
+/* FNV-1a. */
+static uint64_t mix(uint64_t hash, const void *data, size_t len)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < len; i++) {
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    return NULL == text ? hash : mix(hash, text, strlen(text) + 1);
+}
+
+#define MIX_SAME_INT(name) mix(hash, &hccl_params.name, sizeof(hccl_params.name))
+#define MIX_SAME_SIZE(name) mix(hash, &hccl_params.name, sizeof(hccl_params.name))
+#define MIX_SAME_BOOL(name) mix(hash, &hccl_params.name, sizeof(hccl_params.name))
+#define MIX_SAME_TEXT(name) mix_text(hash, hccl_params.name)
+#define MIX_OWN_INT(name) hash
+#define MIX_OWN_SIZE(name) hash
+#define MIX_OWN_TEXT(name) hash
+
+uint64_t hccl_params_hash(void)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+#define HCCL_PARAM(name, type, value, minimum, maximum, same, text) \
+    hash = MIX_##same##_##type(name);
+#include "base/params.def"
+#undef HCCL_PARAM
+    for (int i = 0; i < HCCL_COLL_COUNT; i++) {
+        hash = mix(hash, &hccl_params.offered[i], sizeof(bool));
+        hash = mix_text(hash, hccl_params.algorithm[i]);
+    }
+    return hash;
+}

@@ -1,0 +1,15 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Reduce_local: no communicator, no plan.
+ */
+#include "entry/entry.h"
+
+int hccl_entry_reduce_local(const void *inbuf, void *inoutbuf, int count, ompi_datatype_t *type,
+                            ompi_op_t *op, mca_coll_base_module_t *module)
+{
+    (void) module;
+    /* Open MPI's function reads the first buffer only. */
+    ompi_op_reduce(op, (void *) (uintptr_t) inbuf, inoutbuf, (size_t) count, type);
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,219 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * See combine.h.
+ */
+#include "exec/combine.h"
+
+#include <string.h>
+
+#include "base/pool.h"
+#include "exec/pack.h"
+
+/* Packed elements are unpacked in portions of about this many bytes of memory layout. */
+#define BOUNCE_BYTES ((size_t) 16384)
+
+static int kind_of_op(const ompi_op_t *op)
+{
+    switch (op->o_f_to_c_index) {
+    case OMPI_OP_BASE_FORTRAN_SUM:
+        return HCCL_OP_SUM;
+    case OMPI_OP_BASE_FORTRAN_PROD:
+        return HCCL_OP_PROD;
+    case OMPI_OP_BASE_FORTRAN_MAX:
+        return HCCL_OP_MAX;
+    case OMPI_OP_BASE_FORTRAN_MIN:
+        return HCCL_OP_MIN;
+    case OMPI_OP_BASE_FORTRAN_LAND:
+        return HCCL_OP_LAND;
+    case OMPI_OP_BASE_FORTRAN_LOR:
+        return HCCL_OP_LOR;
+    case OMPI_OP_BASE_FORTRAN_LXOR:
+        return HCCL_OP_LXOR;
+    case OMPI_OP_BASE_FORTRAN_BAND:
+        return HCCL_OP_BAND;
+    case OMPI_OP_BASE_FORTRAN_BOR:
+        return HCCL_OP_BOR;
+    case OMPI_OP_BASE_FORTRAN_BXOR:
+        return HCCL_OP_BXOR;
+    default:
+        return -1;
+    }
+}
+
+static int integer_of(size_t bytes, bool is_signed)
+{
+    switch (bytes) {
+    case 1:
+        return is_signed ? HCCL_NUM_INT8 : HCCL_NUM_UINT8;
+    case 2:
+        return is_signed ? HCCL_NUM_INT16 : HCCL_NUM_UINT16;
+    case 4:
+        return is_signed ? HCCL_NUM_INT32 : HCCL_NUM_UINT32;
+    case 8:
+        return is_signed ? HCCL_NUM_INT64 : HCCL_NUM_UINT64;
+    default:
+        return -1;
+    }
+}
+
+/* The kind of number of a predefined type, -1 when no kernel knows it. Logical and boolean types
+ * are left to Open MPI: their truth values are its business. */
+static int number_of(int op_type)
+{
+    switch (op_type) {
+    case OMPI_OP_BASE_TYPE_INT8_T:
+    case OMPI_OP_BASE_TYPE_INTEGER1:
+        return HCCL_NUM_INT8;
+    case OMPI_OP_BASE_TYPE_UINT8_T:
+    case OMPI_OP_BASE_TYPE_BYTE:
+        return HCCL_NUM_UINT8;
+    case OMPI_OP_BASE_TYPE_INT16_T:
+    case OMPI_OP_BASE_TYPE_INTEGER2:
+        return HCCL_NUM_INT16;
+    case OMPI_OP_BASE_TYPE_UINT16_T:
+        return HCCL_NUM_UINT16;
+    case OMPI_OP_BASE_TYPE_INT32_T:
+    case OMPI_OP_BASE_TYPE_INTEGER4:
+        return HCCL_NUM_INT32;
+    case OMPI_OP_BASE_TYPE_UINT32_T:
+        return HCCL_NUM_UINT32;
+    case OMPI_OP_BASE_TYPE_INT64_T:
+    case OMPI_OP_BASE_TYPE_INTEGER8:
+        return HCCL_NUM_INT64;
+    case OMPI_OP_BASE_TYPE_UINT64_T:
+        return HCCL_NUM_UINT64;
+    case OMPI_OP_BASE_TYPE_LONG:
+        return integer_of(sizeof(long), true);
+    case OMPI_OP_BASE_TYPE_UNSIGNED_LONG:
+        return integer_of(sizeof(long), false);
+    case OMPI_OP_BASE_TYPE_INTEGER:
+        return integer_of(sizeof(MPI_Fint), true);
+    case OMPI_OP_BASE_TYPE_FLOAT:
+    case OMPI_OP_BASE_TYPE_REAL4:
+        return HCCL_NUM_FLOAT;
+    case OMPI_OP_BASE_TYPE_DOUBLE:
+    case OMPI_OP_BASE_TYPE_REAL8:
+    case OMPI_OP_BASE_TYPE_DOUBLE_PRECISION:
+        return HCCL_NUM_DOUBLE;
+    default:
+        return -1;
+    }
+}
+
+static const size_t number_bytes[HCCL_NUM_COUNT] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
+
+void hccl_combine_init(hccl_combine_t *combine, ompi_op_t *op, ompi_datatype_t *type)
+{
+    combine->kernel = NULL;
+    combine->op = op;
+    combine->type = type;
+    combine->unit = type->super.size;
+    combine->unit_elements = 1;
+    combine->dense =
+        0 != opal_datatype_is_contiguous_memory_layout(&type->super, 2) && 0 == type->super.true_lb;
+    if (!ompi_op_is_intrinsic(op) || !combine->dense) {
+        return;
+    }
+    ompi_datatype_t *basic = type;
+    if (!ompi_datatype_is_predefined(type)) {
+        basic = ompi_datatype_get_single_predefined_type_from_args(type);
+    }
+    int op_type = NULL == basic ? -1 : ompi_op_ddt_map[basic->id];
+    int number = op_type < 0 ? -1 : number_of(op_type);
+    int kind = kind_of_op(op);
+    if (number >= 0 && kind >= 0 && basic->super.size == number_bytes[number]) {
+        combine->kernel = hccl_kernel_fold((hccl_op_kind_t) kind, (hccl_num_t) number);
+        combine->unit_elements = combine->unit / number_bytes[number];
+    }
+}
+
+/* acc = acc op src for units elements by the op's own function, which computes in op inout ->
+ * inout: so a copy of the right operand is taken and becomes the result. All dense. */
+static void fold_one(const hccl_combine_t *combine, char *acc, char *right, size_t units)
+{
+    ompi_op_reduce(combine->op, acc, right, units, combine->type);
+}
+
+/* Two buffers that take turns: the accumulated left operand, and the right one. */
+static int fold_dense(const hccl_combine_t *combine, char *dst, const char *const *src, int nsrc,
+                      size_t units)
+{
+    size_t portion = BOUNCE_BYTES / combine->unit > 0 ? BOUNCE_BYTES / combine->unit : 1;
+    /* Both start on a cache line, whatever alignment the function's type asks for. */
+    size_t half = (portion * combine->unit + 63) / 64 * 64;
+    char *both = hccl_pool_take(2 * half);
+    if (NULL == both) {
+        return HCCL_ERR_NOMEM;
+    }
+    for (size_t at = 0; at < units; at += portion) {
+        size_t n = units - at < portion ? units - at : portion;
+        size_t bytes = n * combine->unit;
+        char *acc = both;
+        char *next = both + half;
+        memcpy(acc, src[0] + at * combine->unit, bytes);
+        for (int i = 1; i < nsrc; i++) {
+            memcpy(next, src[i] + at * combine->unit, bytes);
+            fold_one(combine, acc, next, n);
+            char *swap = acc;
+            acc = next;
+            next = swap;
+        }
+        memcpy(dst + at * combine->unit, acc, bytes);
+    }
+    hccl_pool_give(both);
+    return HCCL_OK;
+}
+
+/* The same for a type with gaps: the function sees elements in the user's layout. */
+static int fold_gapped(const hccl_combine_t *combine, char *dst, const char *const *src, int nsrc,
+                       size_t units)
+{
+    ptrdiff_t extent = combine->type->super.ub - combine->type->super.lb;
+    size_t step = extent > 0 ? (size_t) extent : 1;
+    size_t portion = BOUNCE_BYTES / step > 0 ? BOUNCE_BYTES / step : 1;
+    ptrdiff_t gap;
+    size_t span = (size_t) opal_datatype_span(&combine->type->super, portion, &gap);
+    span = (span + 63) / 64 * 64 + 64;
+    char *both = hccl_pool_take(2 * span);
+    if (NULL == both) {
+        return HCCL_ERR_NOMEM;
+    }
+    /* The function may look at the gaps too: let them hold something defined. */
+    memset(both, 0, 2 * span);
+    /* The first byte lies at origin + gap; the origins keep the alignment of a cache line. */
+    ptrdiff_t back = gap - ((gap % 64) + 64) % 64;
+    char *acc = both - back;
+    char *next = both + span - back;
+    int rc = HCCL_OK;
+    for (size_t at = 0; at < units && HCCL_OK == rc; at += portion) {
+        size_t n = units - at < portion ? units - at : portion;
+        rc = hccl_unpack(acc, n, combine->type, src[0] + at * combine->unit);
+        for (int i = 1; i < nsrc && HCCL_OK == rc; i++) {
+            rc = hccl_unpack(next, n, combine->type, src[i] + at * combine->unit);
+            fold_one(combine, acc, next, n);
+            char *swap = acc;
+            acc = next;
+            next = swap;
+        }
+        if (HCCL_OK == rc) {
+            rc = hccl_pack(dst + at * combine->unit, acc, n, combine->type);
+        }
+    }
+    hccl_pool_give(both);
+    return rc;
+}
+
+int hccl_combine_fold(const hccl_combine_t *combine, char *dst, const char *const *src, int nsrc,
+                      size_t units)
+{
+    if (0 == units) {
+        return HCCL_OK;
+    }
+    if (NULL != combine->kernel) {
+        combine->kernel(dst, (const void *const *) src, nsrc, units * combine->unit_elements);
+        return HCCL_OK;
+    }
+    return combine->dense ? fold_dense(combine, dst, src, nsrc, units)
+                          : fold_gapped(combine, dst, src, nsrc, units);
+}

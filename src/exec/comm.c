@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * See comm.h.
+ */
+#include "exec/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+hccl_engine_t hccl_engine;
+
+void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *shape,
+                    const hccl_region_card_t **regions)
+{
+    memset(hc, 0, sizeof(*hc));
+    hc->comm = comm;
+    hc->rank = ompi_comm_rank(comm);
+    hc->size = ompi_comm_size(comm);
+    hc->remote_size = OMPI_COMM_IS_INTER(comm) ? ompi_comm_remote_size(comm) : 0;
+    hc->shape = shape;
+    hc->regions = regions;
+    for (int kind = 0; kind < HCCL_LANES; kind++) {
+        hccl_lane_init(&hc->lanes[kind], hccl_engine.slots, hccl_engine.slot_bytes[kind]);
+    }
+}
+
+void hccl_comm_fini(hccl_comm_t *hc)
+{
+    for (int kind = 0; kind < HCCL_LANES; kind++) {
+        hccl_lane_close(&hc->lanes[kind]);
+    }
+    hccl_cache_clear(&hc->plans);
+    hccl_shape_free(hc->shape);
+    hccl_shape_free(hc->flat);
+    free(hc->regions);
+    free(hc->sources);
+    memset(hc, 0, sizeof(*hc));
+}
+
+int hccl_comm_shape(hccl_comm_t *hc, bool flat, const hccl_shape_t **shape)
+{
+    if (flat && NULL == hc->flat) {
+        int rc = hccl_shape_flat(hc->size, &hc->flat);
+        if (HCCL_OK != rc) {
+            hc->flat = NULL;
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    *shape = flat ? hc->flat : hc->shape;
+    return OMPI_SUCCESS;
+}
+
+uint64_t hccl_comm_lane_key(const hccl_comm_t *hc, int kind, uint32_t instance)
+{
+    /* Keys below HCCL_KEY_FIRST are marks; lanes of persistent operations have a kind of their
+     * own, so that instance 0 means the communicator. */
+    return (hccl_compat_comm_number(hc->comm) << 32 | (uint64_t) instance << 2 | (uint64_t) kind)
+           + HCCL_KEY_FIRST;
+}

@@ -1,0 +1,95 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the engine keeps per communicator: shape, lanes, plans and the queue of operations. It has
+ * no live state of an operation beyond that queue (exec.h has).
+ *
+ * Made by the component when a communicator is created, from cards alone: nothing here talks to
+ * another process until the first collective.
+ */
+#ifndef HCCL_EXEC_COMM_H
+#define HCCL_EXEC_COMM_H
+
+#include "compat/ompi.h"
+#include "plan/build.h"
+#include "plan/cache.h"
+#include "tier/lane.h"
+
+struct hccl_exec;
+
+/** Lanes by size of publication: the smallest one that takes a plan's publications uncut is used,
+ *  or one of the large ones with segments: WIDE when the plan also crosses the network, where
+ *  messages should be longer than what suits a cache. */
+typedef enum { HCCL_LANE_SMALL, HCCL_LANE_LARGE, HCCL_LANE_WIDE, HCCL_LANES } hccl_lane_kind_t;
+
+/** Settings of the engine, the same on all ranks. Filled by the component once. */
+typedef struct hccl_engine {
+    size_t slot_bytes[HCCL_LANES]; /* largest publication of each kind of lane */
+    size_t slots;                  /* per ring, a power of two */
+    int spin;                      /* polls between two calls of opal_progress while waiting */
+    int tag_base;                  /* lowest tag used */
+    int tag_ids;                   /* operations told apart by tags, a power of two */
+    bool shared_memory;            /* use of the shared-memory tier is allowed */
+    uint64_t settings_hash;        /* of all settings that must agree between ranks */
+    bool oversubscribed;           /* more processes of the job on this host than processors */
+    bool inject;                   /* debugging: this rank pretends that preparing a lane fails */
+} hccl_engine_t;
+
+extern hccl_engine_t hccl_engine;
+
+/** How the last call of a collective was served: most calls repeat the one before. */
+typedef struct hccl_memo {
+    size_t units, unit; /* key: units of the vector or of a block, bytes of a unit; 0: empty */
+    int root;
+    bool commutative;
+    const hccl_plan_t *plan;
+    int lane;         /* hccl_lane_kind_t, -1: network only */
+    int nseg;         /* number of segments */
+    size_t seg_units; /* units of a segment */
+} hccl_memo_t;
+
+/** Operations on one lane, in the order of the calls: each starts when its predecessor has ended on
+ *  this rank. Operations that need no lane never wait. */
+typedef struct hccl_queue {
+    struct hccl_exec *head; /* the one that uses the lane */
+    struct hccl_exec *tail;
+} hccl_queue_t;
+
+typedef struct hccl_comm {
+    ompi_communicator_t *comm;
+    int rank;             /* mine, in the local group */
+    int size;             /* of the local group */
+    int remote_size;      /* 0: intra-communicator */
+    int nsources, ndests; /* neighbours of this rank, known from the first neighbourhood call on */
+    int *sources, *dests; /* their ranks, negative: none; one allocation, NULL until then */
+    bool cartesian;
+    hccl_shape_t *shape; /* of the local group, as the cards say */
+    hccl_shape_t *flat;  /* every rank a node: when the lane is unavailable; made when needed */
+    const hccl_region_card_t **regions; /* [ranks of my node] */
+    hccl_plan_cache_t plans;
+    hccl_lane_t lanes[HCCL_LANES];
+    hccl_queue_t queues[HCCL_LANES];
+    hccl_memo_t memo[HCCL_COLL_COUNT];
+    uint32_t next_op;         /* operations begun so far: all ranks count alike */
+    uint32_t next_persistent; /* persistent operations made so far */
+} hccl_comm_t;
+
+/** Takes ownership of shape and regions (freed with free). */
+void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *shape,
+                    const hccl_region_card_t **regions);
+void hccl_comm_fini(hccl_comm_t *hc);
+
+/** The shape to plan with: flat when no lane can be used. HCCL_ERR_NOMEM possible for flat. */
+HCCL_CHECKED int hccl_comm_shape(hccl_comm_t *hc, bool flat, const hccl_shape_t **shape);
+
+/** The key of a lane in the regions' directories. instance: 0 for the communicator's own lanes,
+ *  else number of the persistent operation, counted from 1. */
+uint64_t hccl_comm_lane_key(const hccl_comm_t *hc, int kind, uint32_t instance);
+
+/** Whether this communicator has ranks that can share memory with others. */
+static inline bool hccl_comm_has_lanes(const hccl_comm_t *hc)
+{
+    return 0 == hc->remote_size && hc->shape->max_local > 1 && hccl_engine.shared_memory;
+}
+
+#endif

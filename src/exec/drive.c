@@ -1,0 +1,447 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * See drive.h. Operations that are not blocking, and blocking ones that have to wait for their turn
+ * on a lane, are on one list that the progress function walks. The list is guarded by a recursive
+ * mutex: the network layer may call progress from inside a send, which may start operations of its
+ * own; such inner calls only add to the list.
+ */
+#include "exec/drive.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "exec/open.h"
+
+static struct {
+    pthread_mutex_t lock;
+    int depth;           /* nesting of the thread that holds the lock */
+    hccl_exec_t *active; /* linked by next_active, oldest first */
+    hccl_exec_t **last;  /* where the next one is linked */
+    opal_free_list_t requests;
+} drive;
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+/* ---- one operation ---------------------------------------------------------------------------- */
+
+static void assign_lane(hccl_exec_t *x)
+{
+    x->lane = NULL;
+    if (x->lane_kind >= 0) {
+        x->lane = x->instance > 0 ? &x->request->lane : &x->hc->lanes[x->lane_kind];
+    }
+}
+
+/* Binds, and gives the operation its tag: every rank of the communicator counts alike. */
+static int make_ready(hccl_exec_t *x, bool *nothing)
+{
+    int rc = hccl_exec_bind(x, nothing);
+    if (OMPI_SUCCESS != rc || *nothing) {
+        return rc;
+    }
+    int id = x->instance > 0 ? hccl_engine.tag_ids + (int) x->instance % hccl_engine.tag_ids
+                             : (int) (x->hc->next_op++ % (uint32_t) hccl_engine.tag_ids);
+    x->tag = hccl_engine.tag_base + id * HCCL_CURSORS;
+    x->next = NULL;
+    assign_lane(x);
+    if (x->instance > 0 && NULL != x->lane && HCCL_LANE_NEW == x->lane->state) {
+        hccl_lane_init(x->lane, hccl_engine.slots, hccl_engine.slot_bytes[x->lane_kind]);
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Whether the lane can be used right now, without queue and opening. */
+static bool lane_is_free(const hccl_exec_t *x)
+{
+    if (NULL == x->lane) {
+        return true;
+    }
+    return HCCL_LANE_OPEN == x->lane->state
+           && (x->instance > 0 || NULL == x->hc->queues[x->lane_kind].head);
+}
+
+/* Begins the run on an open lane, or the flat plan when the lane cannot be had. */
+static int begin(hccl_exec_t *x)
+{
+    if (NULL != x->lane && HCCL_LANE_UNAVAILABLE == x->lane->state) {
+        int rc = hccl_exec_plan(x, true);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+        x->lane = NULL;
+    }
+    return hccl_run_begin(x);
+}
+
+/* Goes as far as possible; true when the operation has ended. */
+static bool pump(hccl_exec_t *x, bool *moved)
+{
+    int rc = OMPI_SUCCESS;
+    if (HCCL_EXEC_BOUND == x->state) {
+        if (NULL != x->lane && 0 == x->instance && x->hc->queues[x->lane_kind].head != x) {
+            return false;
+        }
+        bool is_new = NULL != x->lane && HCCL_LANE_NEW == x->lane->state;
+        rc = is_new ? hccl_open_begin(x) : begin(x);
+        *moved = true;
+    }
+    if (OMPI_SUCCESS == rc && HCCL_EXEC_OPENING == x->state) {
+        if (!hccl_open_advance(x, moved)) {
+            return false;
+        }
+        rc = begin(x);
+    }
+    if (OMPI_SUCCESS != rc) {
+        /* The peers wait for steps that this rank cannot make: better no job than a hanging one. */
+        hccl_log_fatal("rank %d cannot take part in %s on communicator %s: no memory", x->hc->rank,
+                       hccl_coll_info[x->call.coll].name, x->hc->comm->c_name);
+    }
+    return hccl_run_advance(x, moved);
+}
+
+static void enqueue(hccl_exec_t *x)
+{
+    if (NULL == x->lane || x->instance > 0) {
+        return;
+    }
+    hccl_queue_t *q = &x->hc->queues[x->lane_kind];
+    if (NULL == q->head) {
+        q->head = x;
+    } else {
+        q->tail->next = x;
+    }
+    q->tail = x;
+}
+
+static void dequeue(hccl_exec_t *x, int kind)
+{
+    hccl_queue_t *q = &x->hc->queues[kind];
+    if (q->head == x) {
+        q->head = x->next;
+    }
+}
+
+/* ---- the list --------------------------------------------------------------------------------- */
+
+static void lock_drive(void)
+{
+    pthread_mutex_lock(&drive.lock);
+    drive.depth++;
+}
+
+static void unlock_drive(void)
+{
+    drive.depth--;
+    pthread_mutex_unlock(&drive.lock);
+}
+
+static void activate(hccl_exec_t *x)
+{
+    x->next_active = NULL;
+    *drive.last = x;
+    drive.last = &x->next_active;
+}
+
+static void end_request(hccl_request_t *request);
+
+/* Walks the list once. Ended operations are taken off and, after the lock is gone, reported:
+ * completing a request may run code of others. */
+static int progress(void)
+{
+    hccl_exec_t *ended = NULL;
+    hccl_exec_t **ended_last = &ended;
+    int count = 0;
+    if (NULL == drive.active || 0 != pthread_mutex_trylock(&drive.lock)) {
+        return 0;
+    }
+    if (0 != drive.depth) {
+        pthread_mutex_unlock(&drive.lock);
+        return 0;
+    }
+    drive.depth++;
+    hccl_exec_t **at = &drive.active;
+    while (NULL != *at) {
+        hccl_exec_t *x = *at;
+        int kind = NULL != x->lane && 0 == x->instance ? x->lane_kind : -1;
+        bool moved = false;
+        if (!pump(x, &moved)) {
+            at = &x->next_active;
+            continue;
+        }
+        *at = x->next_active;
+        if (drive.last == &x->next_active) {
+            drive.last = at;
+        }
+        if (kind >= 0) {
+            dequeue(x, kind);
+        }
+        x->next_active = NULL;
+        *ended_last = x;
+        ended_last = &x->next_active;
+        count++;
+    }
+    unlock_drive();
+    while (NULL != ended) {
+        hccl_exec_t *x = ended;
+        ended = x->next_active;
+        if (NULL == x->request) {
+            /* The caller's stack frame goes when it sees this: last access. */
+            __atomic_store_n(&x->finished, true, __ATOMIC_RELEASE);
+        } else {
+            end_request(x->request);
+        }
+    }
+    return count;
+}
+
+/* ---- blocking --------------------------------------------------------------------------------- */
+
+static void pause_waiting(const hccl_exec_t *x, int *polls)
+{
+    if (++*polls
+        < (x->plan->max_requests > 0 || hccl_engine.oversubscribed ? 1 : hccl_engine.spin)) {
+        relax();
+        return;
+    }
+    /* Whatever the peers wait for, this process's point-to-point traffic must go on. */
+    *polls = 0;
+    opal_progress();
+    if (hccl_engine.oversubscribed) {
+        sched_yield();
+    }
+}
+
+static void wait_on_list(hccl_exec_t *x)
+{
+    lock_drive();
+    x->finished = false;
+    enqueue(x);
+    activate(x);
+    unlock_drive();
+    while (!__atomic_load_n(&x->finished, __ATOMIC_ACQUIRE)) {
+        opal_progress();
+        if (hccl_engine.oversubscribed) {
+            sched_yield();
+        }
+    }
+}
+
+int hccl_drive_blocking(hccl_exec_t *x)
+{
+    bool nothing;
+    x->instance = 0;
+    x->request = NULL;
+    int rc = make_ready(x, &nothing);
+    if (OMPI_SUCCESS != rc || nothing) {
+        return rc;
+    }
+    if (!lane_is_free(x)) {
+        wait_on_list(x);
+        return hccl_exec_unbind(x);
+    }
+    rc = hccl_run_begin(x);
+    if (OMPI_SUCCESS != rc) {
+        hccl_log_fatal("rank %d cannot take part in %s on communicator %s: no memory", x->hc->rank,
+                       hccl_coll_info[x->call.coll].name, x->hc->comm->c_name);
+    }
+    int polls = 0;
+    bool moved = false;
+    while (!hccl_run_advance(x, &moved)) {
+        if (moved) {
+            moved = false;
+            polls = 0;
+        } else {
+            pause_waiting(x, &polls);
+        }
+    }
+    return hccl_exec_unbind(x);
+}
+
+/* ---- requests --------------------------------------------------------------------------------- */
+
+static int free_request(ompi_request_t **req);
+static int start_requests(size_t count, ompi_request_t **requests);
+
+/* Open MPI's bindings keep the user's op and datatypes alive while a request derived from
+ * ompi_coll_base_nbc_request_t is pending; the communicator is kept here (HAZARDS P57). */
+OBJ_CLASS_INSTANCE(hccl_request_t, ompi_coll_base_nbc_request_t, NULL, NULL);
+
+hccl_request_t *hccl_drive_request(hccl_comm_t *hc)
+{
+    opal_free_list_item_t *item = opal_free_list_get(&drive.requests);
+    hccl_request_t *request = (hccl_request_t *) item;
+    if (NULL != request) {
+        ompi_request_t *req = &request->super.super;
+        req->req_type = OMPI_REQUEST_COLL;
+        req->req_free = free_request;
+        req->req_cancel = NULL;
+        req->req_start = start_requests;
+        req->req_mpi_object.comm = hc->comm;
+        OBJ_RETAIN(hc->comm);
+        request->x.hc = hc;
+        request->x.request = request;
+        request->x.instance = 0;
+        request->abandoned = false;
+    }
+    return request;
+}
+
+/* The request's memory is free again; the communicator may go with this reference. */
+static void recycle(hccl_request_t *request)
+{
+    ompi_communicator_t *comm = request->super.super.req_mpi_object.comm;
+    OMPI_REQUEST_FINI(&request->super.super);
+    opal_free_list_return(&drive.requests, (opal_free_list_item_t *) request);
+    OBJ_RELEASE(comm);
+}
+
+static void set_status(ompi_request_t *req, int error)
+{
+    req->req_status.MPI_SOURCE = MPI_ANY_SOURCE;
+    req->req_status.MPI_TAG = MPI_ANY_TAG;
+    req->req_status.MPI_ERROR = ompi_errcode_get_mpi_code(error);
+    req->req_status._cancelled = 0;
+    req->req_status._ucount = 0;
+}
+
+/* The operation has ended: results to the user, then the request. */
+static void end_request(hccl_request_t *request)
+{
+    ompi_request_t *req = &request->super.super;
+    set_status(req, hccl_exec_unbind(&request->x));
+    bool abandoned = request->abandoned;
+    ompi_request_complete(req, true);
+    if (abandoned) {
+        (void) free_request(&req);
+    }
+}
+
+/* Binds and starts what can start. *ended: it is over already. */
+static int launch(hccl_request_t *request, bool *ended)
+{
+    hccl_exec_t *x = &request->x;
+    bool nothing;
+    bool moved = false;
+    *ended = false;
+    lock_drive();
+    int rc = make_ready(x, &nothing);
+    if (OMPI_SUCCESS == rc && nothing) {
+        *ended = true;
+    } else if (OMPI_SUCCESS == rc) {
+        bool inner = drive.depth > 1;
+        bool first = lane_is_free(x);
+        if (!inner && first && pump(x, &moved)) {
+            *ended = true;
+        } else {
+            enqueue(x);
+            activate(x);
+        }
+    }
+    unlock_drive();
+    return rc;
+}
+
+int hccl_drive_nonblocking(hccl_request_t *request, ompi_request_t **out)
+{
+    ompi_request_t *req = &request->super.super;
+    bool ended;
+    OMPI_REQUEST_INIT(req, false);
+    req->req_state = OMPI_REQUEST_ACTIVE;
+    set_status(req, OMPI_SUCCESS);
+    int rc = launch(request, &ended);
+    if (OMPI_SUCCESS != rc) {
+        recycle(request);
+        return rc;
+    }
+    *out = req;
+    if (ended) {
+        end_request(request);
+    }
+    return OMPI_SUCCESS;
+}
+
+int hccl_drive_persistent(hccl_request_t *request, ompi_request_t **out)
+{
+    ompi_request_t *req = &request->super.super;
+    OMPI_REQUEST_INIT(req, true);
+    set_status(req, OMPI_SUCCESS);
+    request->x.instance = ++request->x.hc->next_persistent;
+    hccl_lane_init(&request->lane, hccl_engine.slots, hccl_engine.slot_bytes[HCCL_LANE_SMALL]);
+    *out = req;
+    return OMPI_SUCCESS;
+}
+
+static int start_requests(size_t count, ompi_request_t **requests)
+{
+    for (size_t i = 0; i < count; i++) {
+        hccl_request_t *request = (hccl_request_t *) requests[i];
+        bool ended;
+        requests[i]->req_complete = REQUEST_PENDING;
+        requests[i]->req_state = OMPI_REQUEST_ACTIVE;
+        int rc = launch(request, &ended);
+        if (OMPI_SUCCESS != rc) {
+            requests[i]->req_complete = REQUEST_COMPLETED;
+            requests[i]->req_state = OMPI_REQUEST_INACTIVE;
+            return rc;
+        }
+        if (ended) {
+            end_request(request);
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
+static int free_request(ompi_request_t **req)
+{
+    hccl_request_t *request = (hccl_request_t *) *req;
+    lock_drive();
+    bool pending = !REQUEST_COMPLETE(*req);
+    request->abandoned = pending;
+    unlock_drive();
+    if (!pending) {
+        if ((*req)->req_persistent) {
+            hccl_lane_close(&request->lane);
+        }
+        recycle(request);
+    } /* else it ends by itself, and end_request comes here again */
+    *req = MPI_REQUEST_NULL;
+    return OMPI_SUCCESS;
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+int hccl_drive_init(void)
+{
+    pthread_mutexattr_t attributes;
+    drive.depth = 0;
+    drive.active = NULL;
+    drive.last = &drive.active;
+    if (0 != pthread_mutexattr_init(&attributes)
+        || 0 != pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE)
+        || 0 != pthread_mutex_init(&drive.lock, &attributes)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    pthread_mutexattr_destroy(&attributes);
+    OBJ_CONSTRUCT(&drive.requests, opal_free_list_t);
+    int rc =
+        opal_free_list_init(&drive.requests, sizeof(hccl_request_t), 64, OBJ_CLASS(hccl_request_t),
+                            0, 0, 0, -1, 8, NULL, 0, NULL, NULL, NULL);
+    return OMPI_SUCCESS == rc ? opal_progress_register(progress) : rc;
+}
+
+void hccl_drive_fini(void)
+{
+    (void) opal_progress_unregister(progress);
+    OBJ_DESTRUCT(&drive.requests);
+    pthread_mutex_destroy(&drive.lock);
+}

@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The drivers: the same operation run to its end (blocking), a little at a time (nonblocking) or
+ * again and again (persistent). entry/ calls these after filling the call; nobody else does.
+ *
+ * Every function returns an Open MPI error code.
+ */
+#ifndef HCCL_EXEC_DRIVE_H
+#define HCCL_EXEC_DRIVE_H
+
+#include "exec/exec.h"
+
+/** A nonblocking or persistent operation. */
+typedef struct hccl_request {
+    ompi_coll_base_nbc_request_t super;
+    hccl_exec_t x;
+    hccl_lane_t lane; /* persistent: its own, since such operations start in any order */
+    bool abandoned;   /* freed by the user before it ended */
+} hccl_request_t;
+OBJ_CLASS_DECLARATION(hccl_request_t);
+
+/** Called when the component opens and closes. */
+HCCL_CHECKED int hccl_drive_init(void);
+void hccl_drive_fini(void);
+
+/** x: on the caller's stack, call and hc filled. */
+HCCL_CHECKED int hccl_drive_blocking(hccl_exec_t *x);
+
+/** The next three steps make a nonblocking operation: take a request, fill request->x.call, start
+ *  it (which consumes it, also on failure). NULL: no memory. */
+hccl_request_t *hccl_drive_request(hccl_comm_t *hc);
+HCCL_CHECKED int hccl_drive_nonblocking(hccl_request_t *request, ompi_request_t **out);
+
+/** The same for a persistent one, which stays inactive until MPI_Start. */
+HCCL_CHECKED int hccl_drive_persistent(hccl_request_t *request, ompi_request_t **out);
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The execution object: all mutable state of one operation. It lives on the caller's stack for a
+ * blocking call and inside the request for the others. Life of an operation:
+ *
+ *   entry/ fills call -> hccl_exec_bind: what memory, which plan, which lane, how many segments
+ *     -> its turn on the lane comes (drive.c) -> hccl_run_begin -> hccl_run_advance until it says
+ *     that it has ended -> hccl_exec_unbind: results to the user's layout, scratch returned.
+ *
+ * bind.c fills the views, run.c walks the plan, steps.c does the steps, drive.c decides when.
+ */
+#ifndef HCCL_EXEC_EXEC_H
+#define HCCL_EXEC_EXEC_H
+
+#include "exec/call.h"
+#include "exec/combine.h"
+#include "exec/comm.h"
+
+/** How a buffer is laid out, seen as packed units (bytes; for reductions elements). */
+typedef enum {
+    HCCL_VIEW_NONE,
+    HCCL_VIEW_VECTOR,  /* units in a row */
+    HCCL_VIEW_UNIFORM, /* blocks of equal size at equal distances */
+    HCCL_VIEW_TABLE,   /* blocks of any size anywhere */
+    HCCL_VIEW_OWN      /* one block, whatever its number */
+} hccl_view_kind_t;
+
+typedef struct hccl_view {
+    hccl_view_kind_t kind;
+    char *base;       /* start of the first unit (not TABLE) */
+    size_t units;     /* VECTOR: in all; UNIFORM, OWN: of a block */
+    ptrdiff_t stride; /* UNIFORM: bytes from block to block */
+    char **addr;      /* TABLE: [blocks] */
+    size_t *len;      /* TABLE: [blocks] units */
+} hccl_view_t;
+
+/** A message whose operand is not one run of memory travels through this. */
+typedef struct hccl_stage {
+    struct hccl_stage *next;
+    const hccl_step_t *step; /* RECV: scattered to the operand at the WAIT */
+    char data[];
+} hccl_stage_t;
+
+/** Segments of one operation that are under way at a time. */
+#define HCCL_CURSORS 4
+
+/** One segment on its way through the plan. */
+typedef struct hccl_cursor {
+    int seg;              /* number of the segment, -1: idle */
+    int step;             /* next step of the plan */
+    int nreq;             /* requests not known to be complete */
+    int32_t ack;          /* publications below this number of the segment are read */
+    size_t at;            /* first unit of the segment, in the vector or in each block */
+    size_t units;         /* units of the segment, of the vector or of each block */
+    size_t q;             /* VECTOR: units of a plan block */
+    char *tmp;            /* scratch areas, one after the other */
+    ompi_request_t **req; /* [plan->max_requests] */
+    hccl_stage_t *stages; /* since the last WAIT */
+} hccl_cursor_t;
+
+/** Where an operation is. */
+typedef enum {
+    HCCL_EXEC_BOUND,   /* not begun: waits for its turn */
+    HCCL_EXEC_OPENING, /* its lane is being agreed upon */
+    HCCL_EXEC_RUNNING,
+    HCCL_EXEC_ENDED
+} hccl_exec_state_t;
+
+enum { HCCL_EXEC_OWNED = 8 };
+
+typedef struct hccl_exec {
+    hccl_call_t call;
+    hccl_comm_t *hc;
+    hccl_exec_state_t state;
+    int error; /* first Open MPI error code, OMPI_SUCCESS so far */
+
+    /* Geometry, set by bind.c. */
+    hccl_view_kind_t grid; /* VECTOR, UNIFORM, TABLE; NONE for barriers */
+    size_t unit;           /* bytes of a unit */
+    size_t units;          /* VECTOR: of the vector; UNIFORM: of a block */
+    const size_t *len;     /* TABLE: [blocks] units, NULL when the sizes are private */
+    hccl_view_t send, recv;
+    hccl_combine_t combine;
+    bool commutative;
+    int root; /* as plans know it: rank, HCCL_ROOT_* or 0 */
+
+    /* The way it is done. */
+    const hccl_plan_t *plan;
+    bool flat;     /* planned on the flat shape */
+    int lane_kind; /* -1: none */
+    hccl_lane_t *lane;
+    int nseg;
+    size_t seg_units;   /* VECTOR, UNIFORM: units of a segment but the last */
+    uint32_t signature; /* what peers can compare: collective, bytes, op, root */
+    int tag;            /* of messages of cursor 0; the other cursors' follow */
+    uint32_t instance;  /* 0, or number of the persistent operation */
+
+    /* The run. */
+    uint64_t base; /* the lane's tags up to this one are older operations' */
+    int next_seg;  /* first segment not begun */
+    int running;   /* cursors not idle */
+    int ncursors;
+    size_t area_bytes;  /* of one scratch area */
+    size_t *tmp_offset; /* TABLE: units in front of each position of a scratch area */
+    hccl_cursor_t cursor[HCCL_CURSORS];
+    void *owned[HCCL_EXEC_OWNED]; /* pool memory to return at the end */
+    int nowned;
+    char *staged_recv;        /* packed image of the receive buffer, unpacked at the end */
+    struct hccl_agree *agree; /* while OPENING */
+
+    /* Queues, drive.c. */
+    struct hccl_exec *next; /* in the lane's queue */
+    struct hccl_exec *next_active;
+    struct hccl_request *request; /* NULL: blocking */
+    bool finished;                /* blocking, on the list: tells the waiting caller */
+} hccl_exec_t;
+
+/** Reads the call: views, plan, lane, segments. *nothing: there is no data to move, the call is
+ *  done. Returns an Open MPI error code. */
+HCCL_CHECKED int hccl_exec_bind(hccl_exec_t *x, bool *nothing);
+
+/** Chooses plan, lane and segments anew, on the flat shape or the true one. */
+HCCL_CHECKED int hccl_exec_plan(hccl_exec_t *x, bool flat);
+
+/** Puts results into the user's layout if all went well, and returns the scratch. Returns the
+ *  error of the operation. */
+HCCL_CHECKED int hccl_exec_unbind(hccl_exec_t *x);
+
+/** Pool memory that lives as long as the operation is bound; NULL: none. */
+void *hccl_exec_take(hccl_exec_t *x, size_t bytes);
+
+/** Sets the cursors up. */
+HCCL_CHECKED int hccl_run_begin(hccl_exec_t *x);
+
+/** Goes as far as possible without waiting. *moved: something was done. Returns true when the plan
+ *  has been walked to the end (x->error tells how it went). */
+HCCL_CHECKED bool hccl_run_advance(hccl_exec_t *x, bool *moved);
+
+typedef enum { HCCL_STEP_DONE, HCCL_STEP_LATER } hccl_step_result_t;
+
+/** Tries one step. Errors are kept in x->error and the plan goes on, so that peers do not hang. */
+HCCL_CHECKED hccl_step_result_t hccl_step_try(hccl_exec_t *x, hccl_cursor_t *c,
+                                              const hccl_step_t *step);
+
+static inline void hccl_exec_fail(hccl_exec_t *x, int error)
+{
+    if (OMPI_SUCCESS == x->error) {
+        x->error = error;
+    }
+}
+
+#endif

@@ -1,0 +1,185 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From operands to addresses: where the positions of a plan lie, in views, scratch areas and
+ * publications, for one segment. Inline, since every step asks.
+ */
+#ifndef HCCL_EXEC_LAYOUT_H
+#define HCCL_EXEC_LAYOUT_H
+
+#include "exec/exec.h"
+
+/** A run of memory. */
+typedef struct hccl_run {
+    char *ptr;
+    size_t units;
+} hccl_run_t;
+
+static inline size_t hccl_min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/** The segment's part of a block of len units: where it begins, how long it is (TABLE: every block
+ *  is cut into nseg equal parts). */
+static inline size_t hccl_part(const hccl_exec_t *x, int seg, size_t len, size_t *begin)
+{
+    if (1 == x->nseg) {
+        *begin = 0;
+        return len;
+    }
+    size_t part = (len + (size_t) x->nseg - 1) / (size_t) x->nseg;
+    *begin = hccl_min(len, (size_t) seg * part);
+    return hccl_min(len, *begin + part) - *begin;
+}
+
+static inline int hccl_block_of(const hccl_plan_t *plan, int position)
+{
+    return NULL == plan->order ? position : plan->order[position];
+}
+
+/** Units of one position, by the grid. */
+static inline size_t hccl_position_units(const hccl_exec_t *x, const hccl_cursor_t *c, int position)
+{
+    size_t begin;
+    int block = hccl_block_of(x->plan, position);
+    switch (x->grid) {
+    case HCCL_VIEW_VECTOR:
+        begin = hccl_min(c->units, (size_t) block * c->q);
+        return hccl_min(c->units, begin + c->q) - begin;
+    case HCCL_VIEW_UNIFORM:
+        return c->units;
+    case HCCL_VIEW_TABLE:
+        return hccl_part(x, c->seg, x->len[block], &begin);
+    default:
+        return 0;
+    }
+}
+
+/** Units of count positions. */
+static inline size_t hccl_range_units(const hccl_exec_t *x, const hccl_cursor_t *c, int first,
+                                      int count)
+{
+    if (HCCL_VIEW_VECTOR == x->grid && NULL == x->plan->order) {
+        return hccl_min(c->units, (size_t) (first + count) * c->q)
+               - hccl_min(c->units, (size_t) first * c->q);
+    }
+    if (HCCL_VIEW_UNIFORM == x->grid) {
+        return (size_t) count * c->units;
+    }
+    size_t sum = 0;
+    for (int i = first; i < first + count; i++) {
+        sum += hccl_position_units(x, c, i);
+    }
+    return sum;
+}
+
+static inline const hccl_view_t *hccl_view_of(const hccl_exec_t *x, int base)
+{
+    return HCCL_BASE_SEND == base ? &x->send : &x->recv;
+}
+
+/** Where one position of a view is. */
+static inline hccl_run_t hccl_view_run(const hccl_exec_t *x, const hccl_cursor_t *c,
+                                       const hccl_view_t *view, int position)
+{
+    size_t begin;
+    hccl_run_t run;
+    int block = hccl_block_of(x->plan, position);
+    switch (view->kind) {
+    case HCCL_VIEW_VECTOR:
+        begin = hccl_min(c->units, (size_t) block * c->q);
+        run.units = hccl_min(c->units, begin + c->q) - begin;
+        run.ptr = view->base + (c->at + begin) * x->unit;
+        break;
+    case HCCL_VIEW_UNIFORM:
+        run.units = hccl_min(view->units, c->at + x->seg_units) - hccl_min(view->units, c->at);
+        run.ptr = view->base + block * view->stride + (ptrdiff_t) (c->at * x->unit);
+        break;
+    case HCCL_VIEW_TABLE:
+        run.units = hccl_part(x, c->seg, view->len[block], &begin);
+        run.ptr = view->addr[block] + begin * x->unit;
+        break;
+    case HCCL_VIEW_OWN:
+        if (HCCL_VIEW_TABLE == x->grid) {
+            run.units = hccl_part(x, c->seg, view->units, &begin);
+            run.ptr = view->base + begin * x->unit;
+        } else {
+            run.units = hccl_min(view->units, c->at + x->seg_units) - hccl_min(view->units, c->at);
+            run.ptr = view->base + c->at * x->unit;
+        }
+        break;
+    default:
+        run.ptr = NULL;
+        run.units = 0;
+        break;
+    }
+    return run;
+}
+
+/** Where one position of a base is. */
+static inline hccl_run_t hccl_locate(const hccl_exec_t *x, const hccl_cursor_t *c, int base,
+                                     int position)
+{
+    if (base < HCCL_BASE_TMP) {
+        return hccl_view_run(x, c, hccl_view_of(x, base), position);
+    }
+    char *area = c->tmp + (size_t) (base - HCCL_BASE_TMP) * x->area_bytes;
+    hccl_run_t run;
+    switch (x->grid) {
+    case HCCL_VIEW_VECTOR:
+        run.ptr = area + (size_t) position * c->q * x->unit;
+        run.units = hccl_position_units(x, c, position);
+        break;
+    case HCCL_VIEW_UNIFORM:
+        run.ptr = area + (size_t) position * c->units * x->unit;
+        run.units = c->units;
+        break;
+    default:
+        run.ptr = area + x->tmp_offset[position] * x->unit;
+        run.units = hccl_position_units(x, c, position);
+        break;
+    }
+    return run;
+}
+
+/** Whether count positions of a base are one run; then *run is it. */
+static inline bool hccl_locate_range(const hccl_exec_t *x, const hccl_cursor_t *c, int base,
+                                     int first, int count, hccl_run_t *run)
+{
+    if (HCCL_VIEW_VECTOR == x->grid && NULL == x->plan->order) {
+        size_t begin = hccl_min(c->units, (size_t) first * c->q);
+        run->units = hccl_min(c->units, (size_t) (first + count) * c->q) - begin;
+        run->ptr = base < HCCL_BASE_TMP
+                       ? hccl_view_of(x, base)->base + (c->at + begin) * x->unit
+                       : c->tmp + (size_t) (base - HCCL_BASE_TMP) * x->area_bytes + begin * x->unit;
+        return true;
+    }
+    if (1 == count) {
+        *run = hccl_locate(x, c, base, first);
+        return true;
+    }
+    if (0 == count) {
+        run->ptr = NULL;
+        run->units = 0;
+        return true;
+    }
+    if (HCCL_VIEW_UNIFORM != x->grid) {
+        return false;
+    }
+    if (base < HCCL_BASE_TMP) {
+        const hccl_view_t *view = hccl_view_of(x, base);
+        if (HCCL_VIEW_UNIFORM != view->kind || NULL != x->plan->order
+            || view->stride != (ptrdiff_t) (view->units * x->unit) || x->nseg > 1) {
+            return false;
+        }
+        run->units = (size_t) count * view->units;
+        run->ptr = view->base + first * view->stride;
+        return true;
+    }
+    *run = hccl_locate(x, c, base, first);
+    run->units *= (size_t) count;
+    return true;
+}
+
+#endif

@@ -1,0 +1,210 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Plan, lane and segments of an operation, from facts that all ranks share.
+ */
+#include <stdlib.h>
+
+#include "exec/layout.h"
+#include "select/select.h"
+
+/* Segments start at multiples of this many bytes, where the data allows it. */
+#define ALIGN_BYTES ((size_t) 64)
+
+static hccl_case_t case_of(const hccl_exec_t *x, const hccl_shape_t *shape)
+{
+    const hccl_comm_t *hc = x->hc;
+    return (hccl_case_t){.coll = x->call.coll,
+                         .shape = shape,
+                         .me = hc->rank,
+                         .root = x->root,
+                         .nremote = hc->remote_size,
+                         .nsources = hc->nsources,
+                         .ndests = hc->ndests,
+                         .sources = hc->sources,
+                         .dests = hc->dests,
+                         .cartesian = hc->cartesian};
+}
+
+/* Sum and maximum of the blocks of a TABLE, in units. */
+static void table_extent(const hccl_exec_t *x, size_t *sum, size_t *largest)
+{
+    *sum = 0;
+    *largest = 0;
+    for (int i = 0; i < x->hc->size; i++) {
+        *sum += x->len[i];
+        *largest = x->len[i] > *largest ? x->len[i] : *largest;
+    }
+}
+
+static size_t query_bytes(const hccl_exec_t *x)
+{
+    if (!hccl_coll_info[x->call.coll].shared_sizes) {
+        return 0;
+    }
+    if (HCCL_VIEW_TABLE == x->grid && NULL != x->len) {
+        size_t sum, largest;
+        table_extent(x, &sum, &largest);
+        return sum * x->unit / (size_t) x->hc->size;
+    }
+    return x->units * x->unit;
+}
+
+/* Units of the largest publication when nothing is cut. */
+static size_t largest_publication(const hccl_exec_t *x, const hccl_plan_t *plan)
+{
+    size_t blocks = (size_t) plan->nblocks;
+    size_t published = (size_t) plan->max_pub;
+    size_t sum, largest;
+    switch (x->grid) {
+    case HCCL_VIEW_VECTOR:
+        return published * ((x->units + blocks - 1) / blocks);
+    case HCCL_VIEW_UNIFORM:
+        return published * x->units;
+    case HCCL_VIEW_TABLE:
+        table_extent(x, &sum, &largest);
+        return hccl_min(sum, published * largest);
+    default:
+        return 0;
+    }
+}
+
+static void one_segment(hccl_exec_t *x)
+{
+    x->nseg = 1;
+    x->seg_units = SIZE_MAX / 4;
+}
+
+/* Cuts into pieces of at most `most` units (of the vector, or of a block) of equal length. */
+static void cut(hccl_exec_t *x, size_t most, size_t multiple)
+{
+    size_t nseg = (x->units + most - 1) / most;
+    size_t even = (x->units + nseg - 1) / nseg;
+    size_t rounded = (even + multiple - 1) / multiple * multiple;
+    x->seg_units = rounded <= most ? rounded : most;
+    x->nseg = (int) ((x->units + x->seg_units - 1) / x->seg_units);
+}
+
+/* Cuts the data so that each publication fits a slot. False when that is impossible: an element is
+ * too large. */
+static bool cut_for_slots(hccl_exec_t *x, const hccl_plan_t *plan, size_t slot_bytes)
+{
+    size_t published = (size_t) plan->max_pub;
+    size_t slot_units = slot_bytes / x->unit;
+    size_t align = ALIGN_BYTES % x->unit == 0 ? ALIGN_BYTES / x->unit : 1;
+    size_t each = slot_units / published; /* units of one position */
+    if (HCCL_VIEW_TABLE == x->grid) {
+        /* Each block is cut alike, and rounding adds up to one unit per block. */
+        if (slot_units <= published) {
+            return false;
+        }
+        size_t room = slot_units - published;
+        x->nseg = (int) ((largest_publication(x, plan) + room - 1) / room);
+        x->seg_units = 0;
+        return true;
+    }
+    if (0 == each) {
+        return false;
+    }
+    size_t blocks = HCCL_VIEW_VECTOR == x->grid ? (size_t) plan->nblocks : 1;
+    cut(x, each * blocks, align * blocks);
+    return true;
+}
+
+/* Lane and segments. False: this plan cannot run on shared memory. */
+static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segment)
+{
+    one_segment(x);
+    x->lane_kind = -1;
+    if (0 == plan->npub) {
+        size_t most = segment / x->unit;
+        if (most > 0 && x->units > most && HCCL_VIEW_TABLE != x->grid) {
+            cut(x, most, 1);
+        }
+        return true;
+    }
+    size_t bytes = largest_publication(x, plan) * x->unit;
+    if (bytes <= hccl_engine.slot_bytes[HCCL_LANE_SMALL]) {
+        x->lane_kind = HCCL_LANE_SMALL;
+        return true;
+    }
+    x->lane_kind = 1 == x->hc->shape->nnodes ? HCCL_LANE_LARGE : HCCL_LANE_WIDE;
+    size_t slot = hccl_engine.slot_bytes[x->lane_kind];
+    return bytes <= slot || cut_for_slots(x, plan, slot);
+}
+
+/* The plan of an algorithm: cached, or built now. */
+static int find_plan(hccl_exec_t *x, const hccl_case_t *c, int algorithm, const hccl_plan_t **plan)
+{
+    hccl_plan_key_t key = {(int32_t) x->call.coll, algorithm, x->root, x->flat ? 1 : 0};
+    *plan = hccl_cache_find(&x->hc->plans, &key);
+    if (NULL != *plan) {
+        return OMPI_SUCCESS;
+    }
+    hccl_plan_t *built;
+    int rc = hccl_select_build(c, algorithm, &built);
+    if (HCCL_OK == rc) {
+        rc = hccl_cache_add(&x->hc->plans, &key, built);
+        *plan = built;
+    }
+    return HCCL_OK == rc          ? OMPI_SUCCESS
+           : HCCL_ERR_NOMEM == rc ? OMPI_ERR_OUT_OF_RESOURCE
+                                  : OMPI_ERROR;
+}
+
+static bool recall(hccl_exec_t *x, const hccl_memo_t *memo)
+{
+    if (memo->units != x->units || memo->unit != x->unit || memo->root != x->root
+        || memo->commutative != x->commutative || NULL == memo->plan) {
+        return false;
+    }
+    x->plan = memo->plan;
+    x->lane_kind = memo->lane;
+    x->nseg = memo->nseg;
+    x->seg_units = memo->seg_units;
+    return true;
+}
+
+static void remember(const hccl_exec_t *x, hccl_memo_t *memo)
+{
+    *memo = (hccl_memo_t){.units = x->units,
+                          .unit = x->unit,
+                          .root = x->root,
+                          .commutative = x->commutative,
+                          .plan = x->plan,
+                          .lane = x->lane_kind,
+                          .nseg = x->nseg,
+                          .seg_units = x->seg_units};
+}
+
+int hccl_exec_plan(hccl_exec_t *x, bool flat)
+{
+    hccl_comm_t *hc = x->hc;
+    hccl_memo_t *memo = &hc->memo[x->call.coll];
+    const hccl_plan_t *plan;
+    const hccl_shape_t *shape;
+    x->flat =
+        flat || (0 == hc->remote_size && hc->shape->max_local > 1 && !hccl_comm_has_lanes(hc));
+    if (!x->flat && HCCL_VIEW_TABLE != x->grid && recall(x, memo)) {
+        return OMPI_SUCCESS;
+    }
+    int rc = hccl_comm_shape(hc, x->flat, &shape);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    hccl_case_t c = case_of(x, shape);
+    hccl_query_t query = {.c = &c, .bytes = query_bytes(x), .commutative = x->commutative};
+    hccl_choice_t choice = hccl_select(&query);
+    rc = find_plan(x, &c, choice.algorithm, &plan);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (!choose_segments(x, plan, choice.segment)) {
+        return hccl_exec_plan(x, true);
+    }
+    x->plan = plan;
+    if (!x->flat) {
+        remember(x, memo);
+    }
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,173 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Walking a plan: every segment has a cursor, the oldest goes first. A step that cannot be done yet
+ * stops its cursor only, so the network phase of one segment overlaps the shared-memory phases of
+ * its neighbours.
+ */
+#include <string.h>
+
+#include "base/pool.h"
+#include "exec/layout.h"
+
+/* Units of a scratch area, for the longest segment. TABLE: also where each position begins. */
+static int area_units(hccl_exec_t *x, size_t *units)
+{
+    const hccl_plan_t *plan = x->plan;
+    size_t positions = (size_t) plan->tmp_blocks;
+    size_t longest = hccl_min(x->seg_units, x->units);
+    if (HCCL_VIEW_VECTOR == x->grid) {
+        size_t blocks = (size_t) plan->nblocks;
+        *units = positions * ((longest + blocks - 1) / blocks);
+    } else if (HCCL_VIEW_UNIFORM == x->grid) {
+        *units = positions * longest;
+    } else if (HCCL_VIEW_TABLE == x->grid) {
+        x->tmp_offset = hccl_exec_take(x, (positions + 1) * sizeof(size_t));
+        if (NULL == x->tmp_offset) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        *units = 0;
+        for (int i = 0; i < plan->nblocks; i++) {
+            size_t len = x->len[hccl_block_of(plan, i)];
+            x->tmp_offset[i] = *units;
+            *units += (len + (size_t) x->nseg - 1) / (size_t) x->nseg;
+        }
+    } else {
+        *units = 0;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* One piece of pool memory holds requests and scratch areas of all cursors. */
+static int take_scratch(hccl_exec_t *x)
+{
+    const hccl_plan_t *plan = x->plan;
+    size_t units = 0;
+    if (plan->ntmp > 0) {
+        int rc = area_units(x, &units);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    x->area_bytes = (units * x->unit + 63) / 64 * 64;
+    size_t requests = ((size_t) plan->max_requests * sizeof(ompi_request_t *) + 63) / 64 * 64;
+    size_t each = requests + (size_t) plan->ntmp * x->area_bytes;
+    if (0 == each) {
+        return OMPI_SUCCESS;
+    }
+    char *memory = hccl_exec_take(x, (size_t) x->ncursors * each);
+    if (NULL == memory) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (int i = 0; i < x->ncursors; i++) {
+        x->cursor[i].req = (ompi_request_t **) (memory + (size_t) i * each);
+        x->cursor[i].tmp = memory + (size_t) i * each + requests;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Begins the next segment, unless its cursor is still busy. Segment s always runs on cursor
+ * s mod ncursors, on all ranks: messages of different segments are told apart by their cursor's
+ * tag, and those of one cursor come one after the other. */
+static bool start_segment(hccl_exec_t *x)
+{
+    size_t blocks = (size_t) x->plan->nblocks;
+    hccl_cursor_t *c = &x->cursor[x->next_seg % x->ncursors];
+    if (x->next_seg >= x->nseg || c->seg >= 0) {
+        return false;
+    }
+    c->seg = x->next_seg++;
+    c->step = 0;
+    c->nreq = 0;
+    c->ack = 0;
+    c->stages = NULL;
+    c->at = (size_t) c->seg * x->seg_units;
+    c->units = x->units > c->at ? hccl_min(x->units - c->at, x->seg_units) : 0;
+    c->q = HCCL_VIEW_VECTOR != x->grid || 1 == blocks ? c->units : (c->units + blocks - 1) / blocks;
+    x->running++;
+    return true;
+}
+
+int hccl_run_begin(hccl_exec_t *x)
+{
+    x->next_seg = 0;
+    x->running = 0;
+    x->ncursors = x->nseg < HCCL_CURSORS ? x->nseg : HCCL_CURSORS;
+    if (NULL != x->lane) {
+        x->base = x->lane->last;
+        x->lane->last += (uint64_t) x->nseg * (uint64_t) x->plan->npub;
+    }
+    int rc = OMPI_SUCCESS;
+    if (x->plan->ntmp > 0 || x->plan->max_requests > 0) {
+        rc = take_scratch(x);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    for (int i = 0; i < x->ncursors; i++) {
+        x->cursor[i].seg = -1;
+    }
+    while (start_segment(x)) {
+    }
+    x->state = HCCL_EXEC_RUNNING;
+    return rc;
+}
+
+/* Tells the peers what I have read: what the oldest segment under way has, and all before it. */
+static void acknowledge(hccl_exec_t *x)
+{
+    int oldest = x->next_seg;
+    int32_t ack = 0;
+    for (int i = 0; i < x->ncursors; i++) {
+        if (x->cursor[i].seg >= 0 && x->cursor[i].seg < oldest) {
+            oldest = x->cursor[i].seg;
+            ack = x->cursor[i].ack;
+        }
+    }
+    hccl_lane_acknowledge(x->lane,
+                          x->base + (uint64_t) oldest * (uint64_t) x->plan->npub + (uint64_t) ack);
+}
+
+/* Walks one cursor as far as it goes; true when its segment has ended. */
+static bool walk(hccl_exec_t *x, hccl_cursor_t *c, bool *moved)
+{
+    const hccl_plan_t *plan = x->plan;
+    while (c->step < plan->nsteps) {
+        const hccl_step_t *step = &plan->steps[c->step];
+        if (HCCL_STEP_LATER == hccl_step_try(x, c, step)) {
+            return false;
+        }
+        *moved = true;
+        c->step++;
+        if (step->ack > c->ack) {
+            c->ack = step->ack;
+            /* Only plans and messages that go around the ring need it before the end. */
+            if (x->nseg > 1 || (uint64_t) plan->npub > x->lane->nslots / 2) {
+                acknowledge(x);
+            }
+        }
+    }
+    return true;
+}
+
+bool hccl_run_advance(hccl_exec_t *x, bool *moved)
+{
+    do {
+        int first = x->next_seg % x->ncursors;
+        for (int i = 0; i < x->ncursors; i++) {
+            hccl_cursor_t *c = &x->cursor[(first + i) % x->ncursors];
+            if (c->seg >= 0 && walk(x, c, moved)) {
+                x->running--;
+                c->seg = -1;
+            }
+        }
+    } while (start_segment(x));
+    if (x->running > 0) {
+        return false;
+    }
+    if (NULL != x->lane) {
+        hccl_lane_acknowledge(x->lane, x->lane->last);
+    }
+    x->state = HCCL_EXEC_ENDED;
+    return true;
+}

@@ -1,0 +1,272 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The body of each step. A step is tried and either done or left for later; it never waits.
+ */
+#include <string.h>
+
+#include "base/pool.h"
+#include "exec/layout.h"
+
+/* Tag of the publication that the segment makes under a plan's publication number. */
+static uint64_t tag_of(const hccl_exec_t *x, const hccl_cursor_t *c, int pub)
+{
+    return x->base + (uint64_t) c->seg * (uint64_t) x->plan->npub + (uint64_t) pub + 1;
+}
+
+/* Copies an operand to packed bytes in a row, or the other way. */
+static void gather(const hccl_exec_t *x, const hccl_cursor_t *c, char *packed,
+                   const hccl_step_t *step)
+{
+    hccl_run_t run;
+    if (hccl_locate_range(x, c, step->base, step->first, step->count, &run)) {
+        if (run.units > 0) {
+            memcpy(packed, run.ptr, run.units * x->unit);
+        }
+        return;
+    }
+    for (int i = step->first; i < step->first + step->count; i++) {
+        run = hccl_locate(x, c, step->base, i);
+        if (run.units > 0) {
+            memcpy(packed, run.ptr, run.units * x->unit);
+            packed += run.units * x->unit;
+        }
+    }
+}
+
+static void scatter(const hccl_exec_t *x, const hccl_cursor_t *c, const char *packed,
+                    const hccl_step_t *step)
+{
+    for (int i = step->first; i < step->first + step->count; i++) {
+        hccl_run_t run = hccl_locate(x, c, step->base, i);
+        if (run.units > 0) {
+            memcpy(run.ptr, packed, run.units * x->unit);
+            packed += run.units * x->unit;
+        }
+    }
+}
+
+/* Units of an operand as its own buffer has them (SEND and RECV of a v-form may differ). */
+static size_t operand_units(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_step_t *step)
+{
+    hccl_run_t run;
+    if (hccl_locate_range(x, c, step->base, step->first, step->count, &run)) {
+        return run.units;
+    }
+    size_t sum = 0;
+    for (int i = step->first; i < step->first + step->count; i++) {
+        sum += hccl_locate(x, c, step->base, i).units;
+    }
+    return sum;
+}
+
+static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)
+{
+    uint64_t tag = tag_of(x, c, step->pub);
+    if (!hccl_lane_has_room(x->lane, tag)) {
+        return HCCL_STEP_LATER;
+    }
+    hccl_slot_t *slot = hccl_lane_slot(x->lane, tag);
+    size_t bytes = operand_units(x, c, step) * x->unit;
+    if (bytes > 0) {
+        gather(x, c, hccl_slot_payload(slot, bytes), step);
+    }
+    hccl_lane_publish(slot, tag, x->signature, bytes);
+    return HCCL_STEP_DONE;
+}
+
+/* Where the bytes of position `first` are in what a peer published from position pub_first on. */
+static const char *published(const hccl_exec_t *x, const hccl_cursor_t *c,
+                             const hccl_source_t *source, int first)
+{
+    hccl_slot_t *slot = hccl_lane_peek(x->lane, source->peer, tag_of(x, c, source->base));
+    if (NULL == slot) {
+        return NULL;
+    }
+    const char *payload = hccl_slot_payload(slot, slot->bytes);
+    if (first == source->pub_first) {
+        return payload;
+    }
+    return payload + hccl_range_units(x, c, source->pub_first, first - source->pub_first) * x->unit;
+}
+
+static bool all_published(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_step_t *step)
+{
+    const hccl_source_t *source = &x->plan->sources[step->src];
+    for (int i = 0; i < step->nsrc; i++) {
+        if (source[i].peer >= 0
+            && NULL == hccl_lane_peek(x->lane, source[i].peer, tag_of(x, c, source[i].base))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* dst = combination of sources that are runs of memory. */
+static void combine_runs(hccl_exec_t *x, char *dst, const char *const *src, int nsrc, size_t units)
+{
+    if (0 == units) {
+        return;
+    }
+    if (1 == nsrc) {
+        if (dst != src[0]) {
+            memcpy(dst, src[0], units * x->unit);
+        }
+        return;
+    }
+    if (HCCL_OK != hccl_combine_fold(&x->combine, dst, src, nsrc, units)) {
+        hccl_exec_fail(x, OMPI_ERR_OUT_OF_RESOURCE);
+    }
+}
+
+/* Position by position, for operands that are not runs of memory. */
+static void combine_positions(hccl_exec_t *x, const hccl_cursor_t *c, const hccl_step_t *step,
+                              const char **src)
+{
+    const hccl_source_t *source = &x->plan->sources[step->src];
+    for (int i = 0; i < step->count; i++) {
+        hccl_run_t dst = hccl_locate(x, c, step->base, step->first + i);
+        for (int j = 0; j < step->nsrc; j++) {
+            src[j] = source[j].peer >= 0
+                         ? published(x, c, &source[j], source[j].first + i)
+                         : hccl_locate(x, c, source[j].base, source[j].first + i).ptr;
+        }
+        combine_runs(x, dst.ptr, src, step->nsrc, dst.units);
+    }
+}
+
+/* COPY, FETCH, REDUCE and FOLD: the same but for where the sources are. */
+static hccl_step_result_t combine(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)
+{
+    const hccl_source_t *source = &x->plan->sources[step->src];
+    const char *src[step->nsrc];
+    hccl_run_t dst;
+    if (!all_published(x, c, step)) {
+        return HCCL_STEP_LATER;
+    }
+    bool runs = hccl_locate_range(x, c, step->base, step->first, step->count, &dst);
+    for (int j = 0; j < step->nsrc && runs; j++) {
+        hccl_run_t run = {NULL, 0};
+        if (source[j].peer >= 0) {
+            src[j] = published(x, c, &source[j], source[j].first);
+        } else {
+            runs = hccl_locate_range(x, c, source[j].base, source[j].first, step->count, &run);
+            src[j] = run.ptr;
+        }
+    }
+    if (runs) {
+        combine_runs(x, dst.ptr, src, step->nsrc, dst.units);
+    } else {
+        combine_positions(x, c, step, src);
+    }
+    return HCCL_STEP_DONE;
+}
+
+/* The communicator and the rank in it that a plan's peer means. */
+static ompi_communicator_t *comm_of(const hccl_exec_t *x, int peer)
+{
+    ompi_communicator_t *comm = x->hc->comm;
+    return x->hc->remote_size > 0 && 0 == (peer & HCCL_PEER_REMOTE) ? comm->c_local_comm : comm;
+}
+
+/* Memory for a message whose operand is not one run. */
+static hccl_stage_t *stage(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step, size_t bytes)
+{
+    hccl_stage_t *s = hccl_pool_take(sizeof(*s) + bytes);
+    if (NULL == s) {
+        hccl_exec_fail(x, OMPI_ERR_OUT_OF_RESOURCE);
+        return NULL;
+    }
+    s->step = step;
+    s->next = c->stages;
+    c->stages = s;
+    return s;
+}
+
+/* SEND and RECV. A message without bytes is sent only where the plan moves no block, as a signal:
+ * else both sides know that the block is empty. */
+static void start_message(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)
+{
+    bool sends = HCCL_STEP_SEND == step->kind;
+    size_t bytes = operand_units(x, c, step) * x->unit;
+    if (0 == bytes && step->count > 0) {
+        return;
+    }
+    hccl_run_t run;
+    char *data;
+    if (hccl_locate_range(x, c, step->base, step->first, step->count, &run)) {
+        data = run.ptr;
+    } else {
+        hccl_stage_t *s = stage(x, c, step, bytes);
+        if (NULL == s) {
+            return;
+        }
+        data = s->data;
+        if (sends) {
+            gather(x, c, data, step);
+        }
+    }
+    int tag = x->tag + (int) (c - x->cursor);
+    int rank = HCCL_PEER_RANK(step->peer);
+    ompi_communicator_t *comm = comm_of(x, step->peer);
+    ompi_request_t **req = &c->req[c->nreq];
+    int rc = sends ? MCA_PML_CALL(isend(data, bytes, &ompi_mpi_byte.dt, rank, tag,
+                                        MCA_PML_BASE_SEND_STANDARD, comm, req))
+                   : MCA_PML_CALL(irecv(data, bytes, &ompi_mpi_byte.dt, rank, tag, comm, req));
+    if (OMPI_SUCCESS == rc) {
+        c->nreq++;
+    } else {
+        hccl_exec_fail(x, rc);
+    }
+}
+
+static void finish_stages(hccl_exec_t *x, hccl_cursor_t *c)
+{
+    while (NULL != c->stages) {
+        hccl_stage_t *s = c->stages;
+        c->stages = s->next;
+        if (HCCL_STEP_RECV == s->step->kind) {
+            scatter(x, c, s->data, s->step);
+        }
+        hccl_pool_give(s);
+    }
+}
+
+static hccl_step_result_t wait_messages(hccl_exec_t *x, hccl_cursor_t *c)
+{
+    while (c->nreq > 0) {
+        ompi_request_t *req = c->req[c->nreq - 1];
+        if (!REQUEST_COMPLETE(req)) {
+            return HCCL_STEP_LATER;
+        }
+        if (MPI_SUCCESS != req->req_status.MPI_ERROR) {
+            hccl_exec_fail(x, req->req_status.MPI_ERROR);
+        }
+        ompi_request_free(&c->req[c->nreq - 1]);
+        c->nreq--;
+    }
+    opal_atomic_rmb();
+    finish_stages(x, c);
+    return HCCL_STEP_DONE;
+}
+
+hccl_step_result_t hccl_step_try(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)
+{
+    switch ((hccl_step_kind_t) step->kind) {
+    case HCCL_STEP_PUBLISH:
+        return publish(x, c, step);
+    case HCCL_STEP_COPY:
+    case HCCL_STEP_FETCH:
+    case HCCL_STEP_REDUCE:
+    case HCCL_STEP_FOLD:
+        return combine(x, c, step);
+    case HCCL_STEP_SEND:
+    case HCCL_STEP_RECV:
+        start_message(x, c, step);
+        return HCCL_STEP_DONE;
+    case HCCL_STEP_WAIT:
+        return wait_messages(x, c);
+    }
+    hccl_exec_fail(x, OMPI_ERROR);
+    return HCCL_STEP_DONE;
+}

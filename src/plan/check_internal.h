@@ -1,0 +1,199 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of the prover share. check_form.c looks at plans without walking them, check_data.c
+ * knows what data mean, check_walk.c walks, check_message.c is the network, check.c holds all of it
+ * together. Nobody else includes this.
+ */
+#ifndef HCCL_PLAN_CHECK_INTERNAL_H
+#define HCCL_PLAN_CHECK_INTERNAL_H
+
+#include "plan/check.h"
+
+/** As many segments as exec/ has under way at a time. */
+enum { HCCL_CHECK_CURSORS = 4 };
+
+/** Sizes of blocks, as exec/bind.c finds them. */
+typedef enum {
+    HCCL_GRID_NONE,    /* barrier */
+    HCCL_GRID_VECTOR,  /* parts of a vector */
+    HCCL_GRID_EQUAL,   /* blocks of one size */
+    HCCL_GRID_TABLE,   /* blocks of sizes that all ranks know */
+    HCCL_GRID_PRIVATE  /* each rank knows the sizes of its own blocks alone */
+} hccl_grid_t;
+
+/** What one position of one base holds: a combination of contributions. All zero: never written. */
+typedef struct hccl_cell {
+    uint32_t n;        /* contributions combined */
+    uint16_t sending;  /* messages that read it and are not waited for */
+    uint16_t receiving; /* 1: a message that is not waited for writes it */
+    uint64_t sum;      /* of the contributions' ids: who took part */
+    uint64_t order;    /* polynomial in their ids: in which order */
+    uint64_t tree;     /* hash of the expression: by which association */
+} hccl_cell_t;
+
+/** One rank's buffers, from the collective and its role in it. */
+typedef struct hccl_role {
+    hccl_holds_t send, recv; /* NONE: no such buffer here */
+    int nsend, nrecv;        /* positions of each */
+    bool root;               /* of a rooted collective */
+    int group;               /* 0 or 1 */
+    int first;               /* global number of my group's rank 0 */
+    int far;                 /* global number of the other group's rank 0, -1: none */
+    int node;                /* among the nodes of both groups */
+} hccl_role_t;
+
+/** One message started, until its WAIT. */
+typedef struct hccl_half {
+    int rank, cursor; /* who started it */
+    int key;          /* of the channel */
+    int next;         /* in the channel's bucket, or among the free ones */
+    int mine;         /* the one that this cursor started before */
+    bool matched;
+    int hops;         /* messages between nodes that led to it */
+    double ready;     /* when it was started */
+    double done;      /* when it was complete */
+    const hccl_step_t *step;
+    uint64_t *known;  /* barriers: who had entered, as the sender knew */
+} hccl_half_t;
+
+typedef struct hccl_walker {
+    int seg;          /* -1: idle */
+    int step;
+    int open;         /* messages without a partner yet */
+    int halves;       /* messages since the last WAIT, newest first; -1: none */
+    int32_t ack;
+    int hops;
+    double clock;
+    hccl_cell_t *send, *recv, *tmp;
+} hccl_walker_t;
+
+typedef struct hccl_slot_image {
+    uint64_t tag;
+    const hccl_step_t *step; /* the PUBLISH */
+    hccl_cell_t *cells;
+    uint64_t *known;
+    int hops;
+    double time;
+} hccl_slot_image_t;
+
+typedef struct hccl_walk_rank {
+    hccl_walker_t cursor[HCCL_CHECK_CURSORS];
+    int next_seg, running;
+    bool ended;
+    uint64_t ack;
+    hccl_slot_image_t *ring; /* [slots], NULL: publishes nothing */
+    uint64_t *known;         /* barriers: who has entered, as this rank knows */
+    double cpu;              /* busy until then */
+    int own_position;        /* of my own block */
+    int own_followed;        /* 1: it is followed */
+} hccl_walk_rank_t;
+
+typedef struct hccl_check_piece hccl_check_piece_t;
+
+struct hccl_checker {
+    hccl_check_world_t world;
+    hccl_grid_t grid;
+    bool fixed;          /* every block stays at its position in all plans */
+    bool barrier, neighbour;
+    int split;           /* ranks of the first group */
+    int nodes;
+    int npositions;      /* most positions of any base */
+    int smallest_ring;
+    hccl_role_t *role;   /* [n] */
+    int **pub_step;      /* [n][npub] step that publishes the number, -1: none */
+    int tracked;         /* positions followed */
+    int *before;         /* [npositions + 1] positions followed below */
+    int *at;             /* [npositions] the position that is followed as number i */
+    hccl_cell_t *prefix[2]; /* reductions: [n of group + 1] ranks below combined, without tree */
+    uint64_t *power;     /* powers of the polynomial's base */
+
+    /* One run. */
+    hccl_check_setup_t setup;
+    hccl_check_report_t *report;
+    int nseg, ncursors;
+    uint64_t *start[2];  /* [nseg][positions + 1] units in front of a position, per group */
+    uint64_t *own_units; /* [nseg][n] units of a rank's own block */
+    hccl_walk_rank_t *rank; /* [n] */
+    hccl_half_t *half;
+    int nhalves, free_half;
+    int *bucket;         /* [buckets] oldest message without partner */
+    int *bucket_end;
+    int buckets;
+    uint64_t *tree[2];   /* [tracked] of the first rank that has ended; 0: none yet */
+    double *link_out, *link_in; /* [nodes] busy until then */
+    int words;           /* of a `known` */
+    uint64_t random;
+    hccl_check_piece_t *chunks, *current, *large; /* memory of the run */
+    bool failed;
+    char *why;           /* where the first fault goes */
+};
+
+/* check.c */
+void hccl_check_fail(hccl_checker_t *k, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+uint64_t hccl_check_mix(uint64_t x);
+uint64_t hccl_check_random(hccl_checker_t *k);
+void *hccl_check_take(hccl_checker_t *k, size_t bytes);
+const char *hccl_check_step_name(int kind);
+
+/** The rank (both groups counted through) that a peer of a plan means. */
+static inline int hccl_check_peer(const hccl_role_t *role, int peer)
+{
+    return 0 != (peer & HCCL_PEER_REMOTE) ? role->far + HCCL_PEER_RANK(peer) : role->first + peer;
+}
+
+/** The rank with an index within the node of `rank`. */
+static inline int hccl_check_local(const hccl_checker_t *k, int rank, int index)
+{
+    const hccl_shape_t *shape = k->world.cases[rank].shape;
+    int node = shape->node_of[rank - k->role[rank].first];
+    return k->role[rank].first + shape->node_ranks[shape->node_start[node] + index];
+}
+
+static inline int hccl_check_node_size(const hccl_checker_t *k, int rank)
+{
+    const hccl_shape_t *shape = k->world.cases[rank].shape;
+    int node = shape->node_of[rank - k->role[rank].first];
+    return shape->node_start[node + 1] - shape->node_start[node];
+}
+
+static inline hccl_holds_t hccl_check_holds(const hccl_role_t *role, int base)
+{
+    return HCCL_BASE_SEND == base   ? role->send
+           : HCCL_BASE_RECV == base ? role->recv
+                                    : HCCL_HOLDS_GRID;
+}
+
+/* check_form.c */
+
+/** The block at a position of a base: the one block of an OWN buffer is the rank's own. */
+int hccl_check_block(const hccl_checker_t *k, int rank, int base, int position);
+int hccl_check_form(hccl_checker_t *k);
+
+/* check_data.c */
+int hccl_check_prepare_data(hccl_checker_t *k);
+int hccl_check_allocate(hccl_checker_t *k, int rank);
+void hccl_check_fill(hccl_checker_t *k, int rank, hccl_walker_t *c);
+void hccl_check_result(hccl_checker_t *k, int rank, const hccl_walker_t *c);
+void hccl_check_combine(const hccl_checker_t *k, hccl_cell_t *left, const hccl_cell_t *right);
+void hccl_check_sizes(hccl_checker_t *k);
+uint64_t hccl_check_units(const hccl_checker_t *k, int rank, int seg, int base, int first,
+                          int count);
+
+/** Cells of a range of positions, and how many of them are followed. */
+hccl_cell_t *hccl_check_cells(const hccl_checker_t *k, int rank, const hccl_walker_t *c, int base,
+                              int first, int count, int *n);
+
+/* check_message.c */
+int hccl_check_start_message(hccl_checker_t *k, int rank, int cursor, const hccl_step_t *step);
+void hccl_check_finish_messages(hccl_checker_t *k, int rank, hccl_walker_t *c);
+bool hccl_check_readable(hccl_checker_t *k, int rank, const hccl_walker_t *c, int base, int first,
+                         const hccl_cell_t *cells, int n);
+bool hccl_check_writable(hccl_checker_t *k, int rank, const hccl_walker_t *c,
+                         const hccl_cell_t *cells, int n);
+
+/* check_walk.c */
+void hccl_check_walk(hccl_checker_t *k);
+
+#endif

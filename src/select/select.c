@@ -1,0 +1,110 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * See select.h.
+ */
+#include "select/select.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "algo/algo.h"
+
+typedef enum { WHERE_ONE, WHERE_MANY, WHERE_FLAT, WHERE_ANY } where_t;
+
+typedef struct rule {
+    hccl_coll_t coll;
+    where_t where;
+    int least;
+    size_t most;
+    const char *algorithm;
+    size_t segment;
+} rule_t;
+
+#define ALL SIZE_MAX
+static const rule_t rules[] = {
+#define HCCL_RULE(COLL, where, least, most, algorithm, segment) \
+    {HCCL_COLL_##COLL, WHERE_##where, least, most, #algorithm, segment},
+#include "select/rules.def"
+#undef HCCL_RULE
+};
+#undef ALL
+
+/* Forced algorithms, index + 1; 0: automatic. Set while the component opens, then only read. */
+static int forced[HCCL_COLL_COUNT];
+
+int hccl_select_force(hccl_coll_t coll, const char *name, char *names, size_t len)
+{
+    if (0 == strcmp(name, "auto")) {
+        forced[coll] = 0;
+        return HCCL_OK;
+    }
+    int index = hccl_algo_find(coll, name);
+    if (index >= 0) {
+        forced[coll] = index + 1;
+        return HCCL_OK;
+    }
+    size_t used = (size_t) snprintf(names, len, "auto");
+    for (int i = 0; i < hccl_algo_count && used < len; i++) {
+        if (coll == hccl_algos[i].coll) {
+            used += (size_t) snprintf(names + used, len - used, ", %s", hccl_algos[i].name);
+        }
+    }
+    return HCCL_ERR_ARG;
+}
+
+static bool applies(const rule_t *rule, const hccl_query_t *query)
+{
+    const hccl_shape_t *shape = query->c->shape;
+    bool is_flat = 1 == shape->max_local;
+    bool is_one = 1 == shape->nnodes && !is_flat;
+    if (rule->coll != query->c->coll || query->bytes > rule->most) {
+        return false;
+    }
+    switch (rule->where) {
+    case WHERE_ONE:
+        return is_one && shape->nranks >= rule->least;
+    case WHERE_MANY:
+        return !is_one && !is_flat && shape->nnodes >= rule->least;
+    case WHERE_FLAT:
+        return is_flat && shape->nranks >= rule->least;
+    default:
+        return shape->nranks >= rule->least;
+    }
+}
+
+hccl_choice_t hccl_select(const hccl_query_t *query)
+{
+    const hccl_case_t *c = query->c;
+    int index = forced[c->coll] - 1;
+    if (index >= 0 && hccl_algo_fits(&hccl_algos[index], c, query->commutative)) {
+        return (hccl_choice_t){.algorithm = index, .segment = 0};
+    }
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        if (applies(&rules[i], query)) {
+            index = hccl_algo_find(c->coll, rules[i].algorithm);
+            if (index >= 0 && hccl_algo_fits(&hccl_algos[index], c, query->commutative)) {
+                return (hccl_choice_t){.algorithm = index, .segment = rules[i].segment};
+            }
+        }
+    }
+    /* Inter-communicators and neighbourhoods have one algorithm each; the unit test of the table
+     * makes sure that there is one for every case. */
+    index = 0;
+    while (c->coll != hccl_algos[index].coll
+           || !hccl_algo_fits(&hccl_algos[index], c, query->commutative)) {
+        index++;
+    }
+    return (hccl_choice_t){.algorithm = index, .segment = 0};
+}
+
+int hccl_select_build(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hccl_algos[algorithm].build(c, algorithm, plan);
+}
+
+const char *hccl_select_name(int algorithm)
+{
+    return hccl_algos[algorithm].name;
+}

@@ -1,0 +1,117 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Opening and closing of lanes, see lane.h.
+ */
+#include "tier/lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The first tag is 2: acknowledging 1 tells a peer that this rank has looked its cell up. */
+#define OPENED UINT64_C(1)
+
+static size_t cell_bytes(const hccl_lane_t *lane)
+{
+    return sizeof(hccl_cell_t) + lane->nslots * lane->stride;
+}
+
+void hccl_lane_init(hccl_lane_t *lane, uint64_t nslots, size_t slot_bytes)
+{
+    memset(lane, 0, sizeof(*lane));
+    lane->state = HCCL_LANE_NEW;
+    lane->nslots = nslots;
+    lane->slot_bytes = slot_bytes;
+    lane->stride = hccl_slot_stride(slot_bytes);
+}
+
+static void forget(hccl_lane_t *lane)
+{
+    free(lane->cells);
+    free(lane->regions);
+    lane->cells = NULL;
+    lane->regions = NULL;
+}
+
+int hccl_lane_prepare(hccl_lane_t *lane, uint64_t key, int nlocal, int me,
+                      const hccl_region_card_t *const *cards)
+{
+    lane->nlocal = nlocal;
+    lane->me = me;
+    lane->cells = calloc((size_t) nlocal, sizeof(*lane->cells));
+    lane->regions = calloc((size_t) nlocal, sizeof(*lane->regions));
+    int rc = NULL == lane->cells || NULL == lane->regions ? HCCL_ERR_NOMEM : HCCL_OK;
+    for (int i = 0; i < nlocal && HCCL_OK == rc; i++) {
+        if (i != me) {
+            lane->cells[i].key = key;
+            rc = hccl_region_map(cards[i], &lane->regions[i]);
+        }
+    }
+    if (HCCL_OK == rc) {
+        rc = hccl_region_take(key, cell_bytes(lane), &lane->cells[me]);
+    }
+    if (HCCL_OK != rc) {
+        forget(lane);
+        return rc;
+    }
+    lane->state = HCCL_LANE_PREPARED;
+    return HCCL_OK;
+}
+
+int hccl_lane_open(hccl_lane_t *lane)
+{
+    for (int i = 0; i < lane->nlocal; i++) {
+        if (i != lane->me) {
+            int rc = hccl_region_find(lane->regions[i], lane->cells[i].key, &lane->cells[i]);
+            if (HCCL_OK != rc) {
+                return rc;
+            }
+        }
+    }
+    free(lane->regions);
+    lane->regions = NULL;
+    lane->last = OPENED;
+    lane->room = 0;
+    lane->state = HCCL_LANE_OPEN;
+    hccl_lane_acknowledge(lane, OPENED);
+    return HCCL_OK;
+}
+
+void hccl_lane_abandon(hccl_lane_t *lane)
+{
+    if (HCCL_LANE_PREPARED == lane->state) {
+        hccl_region_drop(&lane->cells[lane->me], cell_bytes(lane));
+        forget(lane);
+    }
+    lane->state = HCCL_LANE_UNAVAILABLE;
+}
+
+void hccl_lane_close(hccl_lane_t *lane)
+{
+    if (HCCL_LANE_OPEN == lane->state) {
+        hccl_cell_ref_t mine = lane->cells[lane->me];
+        lane->cells[lane->me] = lane->cells[lane->nlocal - 1];
+        hccl_region_close(&mine, cell_bytes(lane), lane->cells, lane->nlocal - 1, lane->last);
+        forget(lane);
+    } else {
+        hccl_lane_abandon(lane);
+    }
+    lane->state = HCCL_LANE_NEW;
+}
+
+bool hccl_lane_look(hccl_lane_t *lane, uint64_t tag)
+{
+    uint64_t lowest = UINT64_MAX;
+    for (int i = 0; i < lane->nlocal; i++) {
+        if (i != lane->me) {
+            /* Ordering 2 of shm_layout.h: what the peer read, before I overwrite it. */
+            uint64_t ack = atomic_load_explicit(&lane->cells[i].cell->ack, memory_order_acquire);
+            lowest = ack < lowest ? ack : lowest;
+            if (ack < tag) {
+                return false;
+            }
+        }
+    }
+    lane->room = lowest;
+    return true;
+}

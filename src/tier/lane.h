@@ -1,0 +1,98 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A lane: the shared-memory tier of one communicator (or of one persistent operation), as its ranks
+ * on one node see it. Publications are numbered by growing tags; see shm_layout.h for the protocol
+ * and its memory ordering.
+ *
+ * Promises of this tier: what a rank publishes under a tag can be read by every peer of the node
+ * until that peer acknowledges the tag; nothing blocks, every question is answered at once with
+ * yes or "not yet". One operation uses a lane at a time (exec/ queues them), so no field is locked.
+ * Knows no plans, datatypes or requests. Used by exec/ alone.
+ */
+#ifndef HCCL_TIER_LANE_H
+#define HCCL_TIER_LANE_H
+
+#include <stdbool.h>
+
+#include "tier/region.h"
+
+typedef enum {
+    HCCL_LANE_NEW,        /* nothing done yet */
+    HCCL_LANE_PREPARED,   /* my cell exists, peers are mapped; they may not know of it yet */
+    HCCL_LANE_OPEN,       /* in use */
+    HCCL_LANE_UNAVAILABLE /* agreed by all ranks of the communicator: use the network tier */
+} hccl_lane_state_t;
+
+typedef struct hccl_lane {
+    hccl_lane_state_t state;
+    int nlocal;             /* ranks of this node */
+    int me;                 /* my index among them */
+    uint64_t nslots;        /* slots of each ring, a power of two */
+    size_t slot_bytes;      /* largest publication */
+    size_t stride;          /* distance of slots in bytes */
+    uint64_t last;          /* tags up to this one belong to operations that have begun or ended */
+    uint64_t room;          /* every peer has acknowledged tags up to this one, as last seen */
+    hccl_cell_ref_t *cells; /* [nlocal]; cells[me] is mine */
+    hccl_region_head_t **regions; /* [nlocal] where the peers' regions are mapped */
+} hccl_lane_t;
+
+/** Sets up a lane that is not open yet. nslots: a power of two. */
+void hccl_lane_init(hccl_lane_t *lane, uint64_t nslots, size_t slot_bytes);
+
+/** The local half of opening: takes a cell under key and maps the regions of all peers.
+ *  cards[nlocal]. On an error everything is undone. */
+HCCL_CHECKED int hccl_lane_prepare(hccl_lane_t *lane, uint64_t key, int nlocal, int me,
+                                   const hccl_region_card_t *const *cards);
+
+/** The other half, after all ranks have agreed that everyone has prepared. */
+HCCL_CHECKED int hccl_lane_open(hccl_lane_t *lane);
+
+/** When the agreement failed: gives everything back; the lane is UNAVAILABLE. */
+void hccl_lane_abandon(hccl_lane_t *lane);
+
+/** Ends the use of a lane in any state; never waits for peers. */
+void hccl_lane_close(hccl_lane_t *lane);
+
+/** Reads the acknowledgements again; whether all tags up to `tag` are acknowledged. */
+bool hccl_lane_look(hccl_lane_t *lane, uint64_t tag);
+
+/** Whether my slot for this tag may be written. */
+static inline bool hccl_lane_has_room(hccl_lane_t *lane, uint64_t tag)
+{
+    return HCCL_LIKELY(tag <= lane->room + lane->nslots)
+           || hccl_lane_look(lane, tag - lane->nslots);
+}
+
+/** My slot for a tag; fill hccl_slot_payload and call hccl_lane_publish. */
+static inline hccl_slot_t *hccl_lane_slot(hccl_lane_t *lane, uint64_t tag)
+{
+    return hccl_cell_slot(lane->cells[lane->me].cell, lane->stride, tag & (lane->nslots - 1));
+}
+
+static inline void hccl_lane_publish(hccl_slot_t *slot, uint64_t tag, uint32_t signature,
+                                     size_t bytes)
+{
+    slot->signature = signature;
+    slot->bytes = (uint32_t) bytes;
+    /* Ordering 1 of shm_layout.h: payload before tag. */
+    atomic_store_explicit(&slot->tag, tag, memory_order_release);
+}
+
+/** A peer's publication, NULL when it is not there yet. */
+static inline hccl_slot_t *hccl_lane_peek(hccl_lane_t *lane, int peer, uint64_t tag)
+{
+    hccl_slot_t *slot =
+        hccl_cell_slot(lane->cells[peer].cell, lane->stride, tag & (lane->nslots - 1));
+    /* Ordering 1 of shm_layout.h: tag before payload. */
+    return tag == atomic_load_explicit(&slot->tag, memory_order_acquire) ? slot : NULL;
+}
+
+/** I read nothing with a tag up to this one any more. */
+static inline void hccl_lane_acknowledge(hccl_lane_t *lane, uint64_t tag)
+{
+    /* Ordering 2 of shm_layout.h: my loads of payload before this. */
+    atomic_store_explicit(&lane->cells[lane->me].cell->ack, tag, memory_order_release);
+}
+
+#endif

@@ -1,0 +1,367 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Regions, see region.h. All state is per process and guarded by one mutex: nothing here is on the
+ * path of a running collective.
+ */
+#include "tier/region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define PAGE_BYTES ((size_t) 4096)
+
+/* Cells that were given back, by size: a new cell of the same size takes one of these first. */
+typedef struct free_cell {
+    struct free_cell *next;
+    size_t bytes;
+    uint64_t offset;
+} free_cell_t;
+
+/* A closed cell that a peer may still read. */
+typedef struct closed_cell {
+    struct closed_cell *next;
+    hccl_cell_ref_t mine;
+    size_t bytes;
+    uint64_t last; /* the last tag of the lane */
+    int npeers;
+    hccl_cell_ref_t peers[];
+} closed_cell_t;
+
+/* A mapped region of a peer. */
+typedef struct mapping {
+    struct mapping *next;
+    uint64_t nonce;
+    size_t size;
+    hccl_region_head_t *base;
+} mapping_t;
+
+static struct {
+    pthread_mutex_t lock;
+    hccl_region_head_t *mine; /* NULL: none */
+    size_t size;
+    size_t used; /* bytes handed out so far, growing */
+    int fd;
+    uint64_t generation; /* of the youngest directory entry */
+    free_cell_t *free_cells;
+    closed_cell_t *closed_cells;
+    mapping_t *mappings;
+} region = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+/* ftruncate beyond RLIMIT_FSIZE would end the process by a signal. */
+static bool allowed_by_limit(uint64_t size)
+{
+    struct rlimit limit;
+    return 0 == getrlimit(RLIMIT_FSIZE, &limit)
+           && (RLIM_INFINITY == limit.rlim_cur || size <= limit.rlim_cur);
+}
+
+int hccl_region_create(uint64_t size, hccl_region_card_t *card, const char **why)
+{
+    memset(card, 0, sizeof(*card));
+    if (size < 2 * sizeof(hccl_region_head_t)) {
+        *why = "the region size asked for is too small";
+        return HCCL_ERR_ARG;
+    }
+    if (!allowed_by_limit(size)) {
+        *why = "the file size limit (ulimit -f) is below the region size";
+        return HCCL_ERR_SYS;
+    }
+    int fd = memfd_create("hccl", MFD_CLOEXEC);
+    if (fd < 0) {
+        *why = "memfd_create failed";
+        return HCCL_ERR_SYS;
+    }
+    void *base = MAP_FAILED;
+    if (0 == ftruncate(fd, (off_t) size)
+        && 0 == posix_fallocate(fd, 0, (off_t) offsetof(hccl_region_head_t, directory))) {
+        base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    uint64_t nonce = 0;
+    if (MAP_FAILED == base || (ssize_t) sizeof(nonce) != getrandom(&nonce, sizeof(nonce), 0)) {
+        *why = "the memory could not be had";
+        if (MAP_FAILED != base) {
+            munmap(base, size);
+        }
+        close(fd);
+        return HCCL_ERR_SYS;
+    }
+    region.mine = base;
+    region.size = size;
+    region.used = (sizeof(hccl_region_head_t) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    region.fd = fd;
+    region.mine->nonce = nonce;
+    region.mine->size = size;
+    *card = (hccl_region_card_t){.nonce = nonce, .size = size, .pid = getpid(), .fd = fd};
+    return HCCL_OK;
+}
+
+void hccl_region_destroy(void)
+{
+    while (NULL != region.mappings) {
+        mapping_t *m = region.mappings;
+        region.mappings = m->next;
+        munmap(m->base, m->size);
+        free(m);
+    }
+    while (NULL != region.closed_cells) {
+        closed_cell_t *c = region.closed_cells;
+        region.closed_cells = c->next;
+        free(c);
+    }
+    while (NULL != region.free_cells) {
+        free_cell_t *f = region.free_cells;
+        region.free_cells = f->next;
+        free(f);
+    }
+    if (NULL != region.mine) {
+        munmap(region.mine, region.size);
+        close(region.fd);
+        region.mine = NULL;
+        region.fd = -1;
+    }
+}
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+static uint64_t home_of(uint64_t key)
+{
+    return (key * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+}
+
+/* Enters the cell in my directory; false when the directory is full. */
+static bool enter(hccl_cell_ref_t *mine)
+{
+    uint64_t home = home_of(mine->key);
+    for (uint64_t i = 0; i < HCCL_DIR_ENTRIES; i++) {
+        size_t at = (home + i) % HCCL_DIR_ENTRIES;
+        hccl_dir_entry_t *e = &region.mine->directory[at];
+        /* The head's first page is reserved at creation, the directory's as they are needed. */
+        size_t page = offsetof(hccl_region_head_t, directory[at]) / PAGE_BYTES * PAGE_BYTES;
+        if (0 != posix_fallocate(region.fd, (off_t) page, (off_t) PAGE_BYTES)) {
+            return false;
+        }
+        if (atomic_load_explicit(&e->key, memory_order_relaxed) < HCCL_KEY_FIRST) {
+            region.generation += 2;
+            mine->entry = e;
+            mine->generation = region.generation;
+            uint64_t offset = (uint64_t) ((char *) mine->cell - (char *) region.mine);
+            atomic_store_explicit(&e->offset, offset, memory_order_relaxed);
+            atomic_store_explicit(&e->generation, mine->generation, memory_order_relaxed);
+            atomic_store_explicit(&e->key, mine->key, memory_order_release);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Memory of the given whole number of pages: a cell given back, or new. 0: no room. */
+static uint64_t take_memory(size_t bytes)
+{
+    for (free_cell_t **f = &region.free_cells; NULL != *f; f = &(*f)->next) {
+        if ((*f)->bytes == bytes) {
+            free_cell_t *found = *f;
+            uint64_t offset = found->offset;
+            *f = found->next;
+            free(found);
+            return offset;
+        }
+    }
+    /* Reserve the pages now, so that a lack of memory is an error here and no signal later. */
+    if (bytes > region.size - region.used
+        || 0 != posix_fallocate(region.fd, (off_t) region.used, (off_t) bytes)) {
+        return 0;
+    }
+    uint64_t offset = region.used;
+    region.used += bytes;
+    return offset;
+}
+
+static void give_memory(uint64_t offset, size_t bytes)
+{
+    free_cell_t *f = malloc(sizeof(*f));
+    /* Without memory for the note the cell is lost to this process: only address space. */
+    if (NULL != f) {
+        *f = (free_cell_t){.next = region.free_cells, .bytes = bytes, .offset = offset};
+        region.free_cells = f;
+    }
+}
+
+/* Whether a peer has read all tags up to last. */
+static bool peer_has_read(const hccl_cell_ref_t *peer, uint64_t last)
+{
+    hccl_dir_entry_t *e = peer->entry;
+    if (atomic_load_explicit(&e->key, memory_order_acquire) != peer->key
+        || atomic_load_explicit(&e->generation, memory_order_acquire) != peer->generation) {
+        return true; /* closed, or closed and gone */
+    }
+    /* If the peer closes its cell and reuses it just now, this reads something meaningless: too
+     * small only delays, and too large is true. */
+    return atomic_load_explicit(&peer->cell->ack, memory_order_acquire) >= last;
+}
+
+static void remove_cell(const hccl_cell_ref_t *mine, size_t bytes)
+{
+    atomic_store_explicit(&mine->entry->key, HCCL_KEY_REMOVED, memory_order_release);
+    give_memory((uint64_t) ((char *) mine->cell - (char *) region.mine), bytes);
+}
+
+/* Takes back the closed cells that nobody reads any more. */
+static void sweep(void)
+{
+    closed_cell_t **at = &region.closed_cells;
+    while (NULL != *at) {
+        closed_cell_t *c = *at;
+        while (c->npeers > 0 && peer_has_read(&c->peers[c->npeers - 1], c->last)) {
+            c->npeers--;
+        }
+        if (0 == c->npeers) {
+            *at = c->next;
+            remove_cell(&c->mine, c->bytes);
+            free(c);
+        } else {
+            at = &c->next;
+        }
+    }
+}
+
+int hccl_region_take(uint64_t key, size_t bytes, hccl_cell_ref_t *mine)
+{
+    int rc = HCCL_ERR_NOMEM;
+    bytes = whole_pages(bytes);
+    pthread_mutex_lock(&region.lock);
+    sweep();
+    uint64_t offset = NULL == region.mine ? 0 : take_memory(bytes);
+    if (0 != offset) {
+        *mine =
+            (hccl_cell_ref_t){.cell = (hccl_cell_t *) ((char *) region.mine + offset), .key = key};
+        /* Writing it all also faults the pages in on the owner's NUMA node. */
+        memset((void *) mine->cell, 0, bytes);
+        if (enter(mine)) {
+            rc = HCCL_OK;
+        } else {
+            give_memory(offset, bytes);
+        }
+    }
+    pthread_mutex_unlock(&region.lock);
+    return rc;
+}
+
+void hccl_region_drop(const hccl_cell_ref_t *mine, size_t bytes)
+{
+    pthread_mutex_lock(&region.lock);
+    remove_cell(mine, whole_pages(bytes));
+    pthread_mutex_unlock(&region.lock);
+}
+
+void hccl_region_close(const hccl_cell_ref_t *mine, size_t bytes, const hccl_cell_ref_t *peers,
+                       int n, uint64_t last)
+{
+    closed_cell_t *c = malloc(sizeof(*c) + (size_t) n * sizeof(*peers));
+    pthread_mutex_lock(&region.lock);
+    atomic_store_explicit(&mine->entry->generation, mine->generation + 1, memory_order_release);
+    /* Without memory for the note the cell stays closed for ever: lost, but never wrong. */
+    if (NULL != c) {
+        *c = (closed_cell_t){.next = region.closed_cells,
+                             .mine = *mine,
+                             .bytes = whole_pages(bytes),
+                             .last = last,
+                             .npeers = n};
+        memcpy(c->peers, peers, (size_t) n * sizeof(*peers));
+        region.closed_cells = c;
+    }
+    sweep();
+    pthread_mutex_unlock(&region.lock);
+}
+
+/* Opens and maps what the card announces, and makes sure that it is that. */
+static hccl_region_head_t *map_peer(const hccl_region_card_t *card)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) card->pid, (int) card->fd);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        return NULL;
+    }
+    off_t size = lseek(fd, 0, SEEK_END);
+    void *base = MAP_FAILED;
+    if (size >= 0 && card->size == (uint64_t) size) {
+        base = mmap(NULL, card->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    close(fd);
+    if (MAP_FAILED == base) {
+        return NULL;
+    }
+    hccl_region_head_t *head = base;
+    if (head->nonce != card->nonce || head->size != card->size) {
+        munmap(base, card->size);
+        return NULL;
+    }
+    return head;
+}
+
+int hccl_region_map(const hccl_region_card_t *card, hccl_region_head_t **base)
+{
+    int rc = HCCL_ERR_SYS;
+    if (0 == card->size) {
+        return rc;
+    }
+    pthread_mutex_lock(&region.lock);
+    mapping_t *m = region.mappings;
+    while (NULL != m && m->nonce != card->nonce) {
+        m = m->next;
+    }
+    if (NULL == m) {
+        hccl_region_head_t *head = map_peer(card);
+        m = NULL == head ? NULL : malloc(sizeof(*m));
+        if (NULL != m) {
+            *m = (mapping_t){
+                .next = region.mappings, .nonce = card->nonce, .size = card->size, .base = head};
+            region.mappings = m;
+        } else if (NULL != head) {
+            munmap(head, card->size);
+        }
+    }
+    if (NULL != m) {
+        *base = m->base;
+        rc = HCCL_OK;
+    }
+    pthread_mutex_unlock(&region.lock);
+    return rc;
+}
+
+int hccl_region_find(hccl_region_head_t *base, uint64_t key, hccl_cell_ref_t *ref)
+{
+    uint64_t home = home_of(key);
+    uint64_t best = 0; /* an open cell counts above all closed ones, then the youngest */
+    for (uint64_t i = 0; i < HCCL_DIR_ENTRIES; i++) {
+        hccl_dir_entry_t *e = &base->directory[(home + i) % HCCL_DIR_ENTRIES];
+        uint64_t found = atomic_load_explicit(&e->key, memory_order_acquire);
+        if (HCCL_KEY_EMPTY == found) {
+            break;
+        }
+        uint64_t generation = atomic_load_explicit(&e->generation, memory_order_acquire);
+        uint64_t rank = 0 == generation % 2 ? UINT64_MAX - 1 : generation;
+        if (key == found && rank > best) {
+            best = rank;
+            uint64_t offset = atomic_load_explicit(&e->offset, memory_order_relaxed);
+            *ref = (hccl_cell_ref_t){.cell = (hccl_cell_t *) ((char *) base + offset),
+                                     .entry = e,
+                                     .key = key,
+                                     .generation = generation & ~UINT64_C(1)};
+        }
+    }
+    return 0 == best ? HCCL_ERR_INTERNAL : HCCL_OK;
+}

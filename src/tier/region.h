@@ -1,0 +1,62 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * This process's shared-memory region, and the regions of its peers as mapped here.
+ *
+ * A region is anonymous memory with a file descriptor (memfd): it has no name, so nothing can be
+ * left behind by a killed job, and the size of /dev/shm does not matter. Peers open it through
+ * /proc/PID/fd/N, as told by the card that the owner publishes. Knows nothing of communicators;
+ * used by tier/lane.c and by the component for the card.
+ */
+#ifndef HCCL_TIER_REGION_H
+#define HCCL_TIER_REGION_H
+
+#include <stdint.h>
+
+#include "base/codes.h"
+#include "tier/shm_layout.h"
+
+/** How peers find a region; travels in the modex. size 0: this process has none. */
+typedef struct hccl_region_card {
+    uint64_t nonce; /* random */
+    uint64_t size;  /* bytes */
+    int32_t pid;
+    int32_t fd;
+} hccl_region_card_t;
+
+/** Creates this process's region of size bytes (address space; memory is taken as cells are).
+ *  On failure the card says "none" and *why a static text tells the reason. */
+HCCL_CHECKED int hccl_region_create(uint64_t size, hccl_region_card_t *card, const char **why);
+
+/** Unmaps everything. Safe when nothing was created. */
+void hccl_region_destroy(void);
+
+/** A cell, mine or a peer's, and the directory entry it was found through. */
+typedef struct hccl_cell_ref {
+    hccl_cell_t *cell;
+    hccl_dir_entry_t *entry;
+    uint64_t key;
+    uint64_t generation; /* even */
+} hccl_cell_ref_t;
+
+/** Takes zeroed memory for a cell and enters it in the directory under key.
+ *  HCCL_ERR_NOMEM: no room. Thread-safe. */
+HCCL_CHECKED int hccl_region_take(uint64_t key, size_t bytes, hccl_cell_ref_t *mine);
+
+/** Gives a cell back that no peer has looked up. */
+void hccl_region_drop(const hccl_cell_ref_t *mine, size_t bytes);
+
+/** Closes a cell in use: marks it, and gives the memory back as soon as every peer has read all
+ *  tags up to last; never waits. peers[n]: their cells. */
+void hccl_region_close(const hccl_cell_ref_t *mine, size_t bytes, const hccl_cell_ref_t *peers,
+                       int n, uint64_t last);
+
+/** Maps a peer's region (once per process; kept until hccl_region_destroy). HCCL_ERR_SYS when that
+ *  is not possible. Thread-safe. */
+HCCL_CHECKED int hccl_region_map(const hccl_region_card_t *card, hccl_region_head_t **base);
+
+/** Looks up a peer's cell in its mapped region: the open one under this key, or the one closed
+ *  last. HCCL_ERR_INTERNAL when there is none. */
+HCCL_CHECKED int hccl_region_find(hccl_region_head_t *base, uint64_t key, hccl_cell_ref_t *ref);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What lies in shared memory, and why it may be read without locks.
+ *
+ * Every process owns one region and is the only writer of all of it. A region holds a header, a
+ * directory that says where the cells of a communicator are, and cells. A cell belongs to one lane
+ * (tier/lane.h) and consists of the owner's acknowledgement line and a ring of slots, each a flag
+ * line followed by payload.
+ *
+ * Tags. Publications of a lane are numbered 1, 2, 3, ... for ever, alike on all ranks of the node:
+ * tag t lies in slot t mod nslots of its publisher (who may leave a tag unused).
+ *
+ * Ordering. Three pairs of accesses carry everything:
+ *  1. A publisher writes payload, bytes and signature, then stores tag with release; a reader
+ *     loads tag with acquire and, when it is the one awaited, reads the rest. So it sees the whole
+ *     publication.
+ *  2. A reader loads the payload of tags up to a, then stores ack = a with release; the publisher
+ *     loads ack with acquire before it overwrites slots of tags <= a. Loads cannot move behind the
+ *     release store, so no payload is overwritten while it is read.
+ *  3. The owner fills a cell and its directory entry before it takes part in the agreement that
+ *     opens the lane (network messages order them); peers look the entry up after the agreement.
+ *  4. Closing: the owner of a cell that has ended its last operation stores its entry's generation
+ *     with release; it reuses the memory when each peer's ack has reached the last tag, or the
+ *     peer's own entry is closed or gone: then nobody will read it again.
+ * A reader compares the tag for equality: the tags of a slot grow by nslots, and the next one is
+ * stored only after every peer has acknowledged the previous one (2), so a reader that waits for t
+ * finds an older tag or t itself, never a newer one.
+ */
+#ifndef HCCL_TIER_SHM_LAYOUT_H
+#define HCCL_TIER_SHM_LAYOUT_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Unit of transfer between cores, and twice of it: prefetchers fetch lines in pairs. */
+#define HCCL_LINE_BYTES 64
+#define HCCL_LINE_PAIR_BYTES 128
+
+/** Payload that rides in the flag line. */
+#define HCCL_INLINE_BYTES 48
+
+typedef struct hccl_slot {
+    _Atomic uint64_t tag; /* tag of the publication in this slot; 0: none yet */
+    uint32_t signature;   /* of the call that published: exec/exec.h, hccl_exec_signature */
+    uint32_t bytes;       /* payload length */
+    uint8_t line[HCCL_INLINE_BYTES]; /* payload up to that size; longer ones follow the slot */
+} hccl_slot_t;
+
+_Static_assert(HCCL_LINE_BYTES == sizeof(hccl_slot_t), "a flag line is one cache line");
+
+typedef struct hccl_cell {
+    _Atomic uint64_t ack; /* the owner reads no publication with a tag up to this one any more */
+    uint8_t pad[HCCL_LINE_PAIR_BYTES - sizeof(uint64_t)];
+} hccl_cell_t;
+
+/** A directory entry: where the cell with this key is. Keys below HCCL_KEY_FIRST are marks. A
+ *  communicator's number may be used again while peers still read the cell of its predecessor, so
+ *  two entries can have the same key: the generation tells them apart. */
+typedef struct hccl_dir_entry {
+    _Atomic uint64_t key;
+    _Atomic uint64_t offset;     /* bytes from the start of the region */
+    _Atomic uint64_t generation; /* even, growing; odd: the owner has closed the lane and has read
+                                    all that it will ever read through it */
+    uint64_t pad;
+} hccl_dir_entry_t;
+
+#define HCCL_KEY_EMPTY 0   /* never used: a look-up ends here */
+#define HCCL_KEY_REMOVED 1 /* free, but look-ups go on */
+#define HCCL_KEY_FIRST 2
+
+/** Lanes of one process that can be alive at a time; the table is touched only where used. */
+#define HCCL_DIR_ENTRIES 16384
+
+typedef struct hccl_region_head {
+    uint64_t nonce; /* equals the one in the owner's card: this is the region that was announced */
+    uint64_t size;
+    uint8_t pad[4096 - 2 * sizeof(uint64_t)];
+    hccl_dir_entry_t directory[HCCL_DIR_ENTRIES];
+} hccl_region_head_t;
+
+/** Distance of slots, and where slot i of a cell begins. */
+static inline size_t hccl_slot_stride(size_t slot_bytes)
+{
+    return sizeof(hccl_slot_t)
+           + (slot_bytes + HCCL_LINE_BYTES - 1) / HCCL_LINE_BYTES * HCCL_LINE_BYTES;
+}
+
+static inline hccl_slot_t *hccl_cell_slot(hccl_cell_t *cell, size_t stride, uint64_t index)
+{
+    return (hccl_slot_t *) ((char *) (cell + 1) + index * stride);
+}
+
+static inline void *hccl_slot_payload(hccl_slot_t *slot, size_t bytes)
+{
+    return bytes <= HCCL_INLINE_BYTES ? (void *) slot->line : (void *) (slot + 1);
+}
+
+#endif
