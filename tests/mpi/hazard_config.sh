@@ -1,0 +1,94 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# hazard_config.sh: the hazards of configuration and environment, and bad values of our parameters.
+# Sourced by run_hazards.sh; each function gets the id that it reports.
+
+# P77: the component's variables through MPI_T, before MPI_Init and after MPI_Finalize.
+hazard_mpit() {
+    shape_args 2+1
+    hazard_job mpit 3 "/3@2+1" "$1" "${shape_arguments[@]}"
+}
+
+on_first_core() {
+    # shellcheck disable=SC2016
+    taskset -c "$(taskset -cp $$ | sed -E 's/.*: ([0-9]+).*/\1/')" bash -c '"$@"' hazard "$@"
+}
+
+# P80: no topology to be had, a made-up one, one core, processes bound or not.
+hazard_no_topology() {
+    local ids=P37,P74
+    hazard_without_os_topology "$ids" "$1"
+    hazard_synthetic_topology "$ids" "$1"
+    hazard_job roots 3 "/in-$1-bind-to-none" "$ids" --bind-to none
+    if (($(nproc) >= 2)); then
+        hazard_job roots 2 "/in-$1-bind-to-core" "$ids" --bind-to core
+    fi
+    if hccl_have "$1/one-core" taskset; then
+        job_launcher=(on_first_core hccl_mpirun)
+        hazard_job roots 3 "/in-$1-one-core" "$ids"
+        job_launcher=(hccl_mpirun)
+    fi
+}
+
+hazard_without_os_topology() {
+    local -x HWLOC_COMPONENTS=no_os,stop
+    hazard_job roots 3 "/in-$2-no-discovery" "$1"
+}
+
+hazard_synthetic_topology() {
+    local -x HWLOC_SYNTHETIC='pack:2 numa:2 core:2 pu:1'
+    hazard_job roots 3 "/in-$2-synthetic" "$1"
+}
+
+# bad_value NAME PARAMETER VALUE ACCEPTED: with this value there is exactly one message, which names
+# the value and what is accepted (a regular expression); MPI_Init fails for all, or all go on with
+# right results.
+bad_value() {
+    local name=$1 parameter=$2 value=$3 accepted=$4 out=$HCCL_TMP/bad rc=0 times
+    if ! have_param "$parameter"; then
+        hccl_skip "$name" "no parameter $parameter"
+        return 0
+    fi
+    HCCL_TEST_TIMEOUT=30 hccl_mpirun --mca coll "$coll" --mca "$parameter" "$value" -np 3 \
+        "$bin/hazard_roots" -t P37 >"$out" 2>&1 || rc=$?
+    times=$(grep -acF -- "$value" "$out" || true)
+    if ((rc == 124 || rc == 137)); then
+        hccl_not_ok "$name" "the job hangs"
+    elif ((times != 1)); then
+        hccl_quote "$(head -n 30 "$out")"
+        hccl_not_ok "$name" "$times lines name the value '$value', not one"
+    elif ! grep -aqE -- "$accepted" "$out"; then
+        hccl_quote "$(head -n 30 "$out")"
+        hccl_not_ok "$name" "the message does not say what is accepted"
+    elif ((rc == 0)) && ! grep -aq '^ok P37' "$out"; then
+        hccl_not_ok "$name" "the job ended well without a result"
+    elif grep -aqE 'Signal:|^not ok' "$out"; then
+        hccl_not_ok "$name" "$(grep -aE 'Signal:|^not ok' "$out" | head -n 1)"
+    else
+        hccl_ok "$name"
+    fi
+}
+
+hazard_bad_values() {
+    local text number one collective
+    local integers='s/^mca:coll:hccl:param:([a-z0-9_]+):type:(int|unsigned_int|size_t)$/\1/p'
+    if [[ $coll != hccl ]]; then
+        hccl_skip "$1" "only with the component hccl"
+        return 0
+    fi
+    local -a texts=('node:x' 'nodes:2' 'node:2 core:(1,2' 'node:0' 'node:2 node:2' 'node:(2,1)'
+        'node:2 rank:1' 'node:3 core:1 map:diagonal'
+        'node:3 core:1 map:0,0,1' 'node:99999999999999999999')
+    for text in "${texts[@]}"; do
+        bad_value "$1/topology:${text// /_}" "$param_topology" "$text" \
+            'node|package|numa|l3|core|rank|number|block|cyclic|slot'
+    done
+    for collective in $(collectives_with_algorithms); do
+        one=$(algorithms "$collective" | tail -n 1)
+        bad_value "$1/algorithm:$collective" "$(param_algorithm "$collective")" \
+            no_such_algorithm "$one"
+    done
+    number=$(sed -nE "$integers" "$params_file" | head -n 1)
+    bad_value "$1/number:${number:-none}" "${number:-none}" 12monkeys 'integer|number|[0-9]'
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * hazard_errors.c: P83 and P84, what collectives return; P86 and P64, victims for the runner, which
+ * kills a rank.
+ */
+#include "hazard.h"
+
+#include <unistd.h>
+
+/* Error checking on: everything that succeeds says so, and a status keeps no stale error. */
+static void p83(struct hz_ctx *hz)
+{
+    enum { COUNT = 20000 };
+    struct hz_buf buf = hz_buf_new(COUNT * sizeof(int));
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    for (int round = 0; round < 40; round++) {
+        int root = round % hz->size;
+        int count = 0 == round % 2 ? COUNT : 1;
+        int small = hz->rank;
+        int rc;
+        if (root == hz->rank) {
+            hz_fill_ints(hz_ints(&buf), root, 0, (size_t) count);
+        }
+        rc = MPI_Ibcast(buf.data, count, MPI_INT, root, comm, &requests[0]);
+        HZ_CHECK(hz, MPI_SUCCESS == rc, "round %d: Ibcast returns %d", round, rc);
+        rc = MPI_Ibcast(&small, 1, MPI_INT, root, comm, &requests[1]);
+        HZ_CHECK(hz, MPI_SUCCESS == rc, "round %d: second Ibcast returns %d", round, rc);
+        rc = MPI_Waitall(2, requests, statuses);
+        HZ_CHECK(hz, MPI_SUCCESS == rc, "round %d: Waitall returns %d (%d, %d)", round, rc,
+                 statuses[0].MPI_ERROR, statuses[1].MPI_ERROR);
+        HZ_CHECK(hz, root == small, "round %d: small bcast gave %d", round, small);
+        hz_check_ints(hz, hz_ints(&buf), root, 0, (size_t) count, "ibcast");
+        rc = MPI_Bcast(buf.data, count, MPI_INT, root, comm);
+        HZ_CHECK(hz, MPI_SUCCESS == rc, "round %d: Bcast returns %d", round, rc);
+    }
+    MPI_Comm_free(&comm);
+    hz_buf_end(hz, &buf, "ibcast");
+}
+
+/* The second rank has room for fewer ints than the first one sends: it must get an error of a
+ * valid class, and in nobody's memory may anything beyond the room be written. */
+static void p84(struct hz_ctx *hz)
+{
+    enum { SENT = 64, ROOM = 16 };
+    struct hz_buf buf = hz_buf_new((0 == hz->rank ? SENT : ROOM) * sizeof(int));
+    MPI_Comm comm;
+    int rc;
+    int class = MPI_SUCCESS;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    hz_fill_ints(hz_ints(&buf), hz->rank, 0, buf.size / sizeof(int));
+    rc = MPI_Bcast(buf.data, (int) (buf.size / sizeof(int)), MPI_INT, 0, comm);
+    if (MPI_SUCCESS != rc) {
+        char text[MPI_MAX_ERROR_STRING];
+        int length;
+        MPI_Error_class(rc, &class);
+        MPI_Error_string(rc, text, &length);
+        HZ_CHECK(hz, MPI_SUCCESS < class && class <= MPI_ERR_LASTCODE && MPI_ERR_PENDING != class,
+                 "code %d has class %d", rc, class);
+    }
+    HZ_CHECK(hz, 0 == hz->rank || MPI_SUCCESS != rc, "success, though %d ints came for %d", SENT,
+             ROOM);
+    hz_buf_end(hz, &buf, "bcast");
+    /* The communicator is not freed: after an error nothing is promised of it. */
+}
+
+/* Prints each rank's process id, then runs collectives for ever (a minute at most): the runner
+ * kills a rank. */
+static void p86(struct hz_ctx *hz)
+{
+    double end = MPI_Wtime() + 60.0;
+    int go = 1;
+    struct hz_buf in = hz_buf_new(hz->segment);
+    struct hz_buf out = hz_buf_new(hz->segment);
+    int count = (int) (hz->segment / sizeof(int));
+
+    hz_fill_ints(hz_ints(&in), hz->rank, 0, (size_t) count);
+    MPI_Allreduce(in.data, out.data, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    hz_every(hz, MPI_COMM_WORLD, 10);
+    printf("# rank %d is process %ld\n", hz->rank, (long) getpid());
+    fflush(stdout);
+    while (go) {
+        MPI_Allreduce(in.data, out.data, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        go = MPI_Wtime() < end;
+        MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    hz_buf_end(hz, &in, "input");
+    hz_buf_end(hz, &out, "result");
+    hz_fail(hz, "nobody was killed");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct hz_test tests[] = {
+        {"P83", 2, p83},
+        {"P84", 2, p84},
+        {"P86", 2, p86},
+        {NULL, 0, NULL},
+    };
+
+    return hz_main(argc, argv, MPI_THREAD_SINGLE, tests);
+}

@@ -1,0 +1,218 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# hazard_faults.sh: the hazards that need something done to a job from outside: a killed rank,
+# shared memory that is too small or cannot be mapped, valgrind. Sourced by run_hazards.sh; each
+# function gets the id that it reports.
+
+export -f hccl_mpirun hccl_limit
+export OMPI_MPIRUN HCCL_SANITIZERS HCCL_CC
+
+# in_private_shm SIZE COMMAND...: with an empty /dev/shm of that size that nobody else sees; what is
+# left in it when the command ends is listed in $HCCL_TMP/shm_left.
+in_private_shm() {
+    # shellcheck disable=SC2016
+    HCCL_LEFT=$HCCL_TMP/shm_left unshare --mount bash -c '
+        mount -t tmpfs -o size="$1" hazard-shm /dev/shm || exit 125
+        shift
+        rc=0
+        "$@" || rc=$?
+        ls -A /dev/shm >"$HCCL_LEFT"
+        exit "$rc"' hazard "$@"
+}
+
+can_unshare() {
+    if ! in_private_shm 64k true 2>/dev/null; then
+        hccl_skip "$1" "no private mount namespace can be had here"
+        return 1
+    fi
+}
+
+# Names in /dev/shm that Open MPI's own transport leaves there or has there while it runs.
+not_ours='^(vader_segment\.|sm_segment\.|open_mpi\.|osc_rdma\.)'
+perhaps_ours() { grep -vE "$not_ours" | tr '\n' ' ' || true; }
+
+# kill_rank RANKS SHAPE: starts P86's victims, kills rank 1 in the middle. Sets kill_problem (the
+# job could not be brought so far), kill_ended (seconds to the end of the job, or nothing) and
+# kill_alive (processes that stayed).
+kill_rank() {
+    local ranks=$1 out=$HCCL_TMP/kill job victim start pid
+    kill_problem='' kill_ended='' kill_alive=''
+    rm -f "$HCCL_TMP/shm_left"
+    : >"$HCCL_TMP/shm_during"
+    : >"$out"
+    shape_args "$2"
+    HCCL_TEST_TIMEOUT=70 in_private_shm 512m hccl_mpirun --mca coll "$coll" \
+        "${shape_arguments[@]}" -np "$ranks" "$bin/hazard_errors" -t P86 >"$out" 2>&1 &
+    job=$!
+    start=$SECONDS
+    while (($(grep -ac '^# rank ' "$out" || true) < ranks)); do
+        if ((SECONDS - start > 30)) || ! kill -0 "$job" 2>/dev/null; then
+            kill_problem="the victims did not start: $(tail -n 1 "$out")"
+            kill "$job" 2>/dev/null || true
+            wait "$job" 2>/dev/null || true
+            return 0
+        fi
+        sleep 0.1
+    done
+    sleep 0.5
+    victim=$(sed -nE 's/^# rank 1 is process ([0-9]+)$/\1/p' "$out")
+    ls -A "/proc/$victim/root/dev/shm" >"$HCCL_TMP/shm_during" 2>/dev/null || true
+    kill -KILL "$victim"
+    start=$SECONDS
+    while kill -0 "$job" 2>/dev/null && ((SECONDS - start < 40)); do
+        sleep 0.1
+    done
+    if ! kill -0 "$job" 2>/dev/null; then
+        kill_ended=$((SECONDS - start))
+    fi
+    wait "$job" 2>/dev/null || true
+    sleep 0.3
+    for pid in $(sed -nE 's/^# rank [0-9]+ is process ([0-9]+)$/\1/p' "$out"); do
+        # A zombie that nobody has waited for is dead enough.
+        if grep -qsE '^State:\s+[^ZX]' "/proc/$pid/status"; then
+            kill_alive+="$pid "
+            kill -KILL "$pid" 2>/dev/null || true
+        fi
+    done
+}
+
+# P86: one rank killed, the others wait for it in a collective: the job must end within 10 seconds.
+hazard_kill() {
+    local shape name
+    can_unshare "$1" || return 0
+    for shape in flat 2+1; do
+        name=$1/3@$shape
+        kill_rank 3 "$shape"
+        if [[ -n $kill_problem ]]; then
+            hccl_not_ok "$name" "$kill_problem"
+        elif [[ -z $kill_ended ]] || ((kill_ended > 10)); then
+            hccl_not_ok "$name" "the job ended ${kill_ended:-not within 40} s after the kill"
+        elif [[ -n $kill_alive ]]; then
+            hccl_not_ok "$name" "processes stayed alive: $kill_alive"
+        else
+            hccl_ok "$name"
+        fi
+    done
+}
+
+# P64: nothing of ours in /dev/shm, neither while the job runs nor after the kill.
+hazard_kill_shm() {
+    local shape name during left
+    can_unshare "$1" || return 0
+    for shape in flat 2+1; do
+        name=$1/3@$shape
+        kill_rank 3 "$shape"
+        during=$(perhaps_ours <"$HCCL_TMP/shm_during")
+        if [[ -n $kill_problem ]]; then
+            hccl_not_ok "$name" "$kill_problem"
+            continue
+        elif [[ ! -f $HCCL_TMP/shm_left ]]; then
+            hccl_not_ok "$name" "the job did not end"
+            continue
+        fi
+        left=$(perhaps_ours <"$HCCL_TMP/shm_left")
+        if [[ -n $during ]]; then
+            hccl_not_ok "$name" "names in /dev/shm while the job runs: $during"
+        elif [[ -n $left ]]; then
+            hccl_not_ok "$name" "left in /dev/shm: $left"
+        else
+            hccl_ok "$name"
+        fi
+    done
+}
+
+# said_once NAME: the component said something, in one line, in the job that just ended.
+said_once() {
+    local lines
+    if [[ $coll != hccl ]]; then
+        return 0
+    fi
+    lines=$(grep -aciE 'hccl' "$HCCL_TMP/err" || true)
+    if ((lines == 1)); then
+        hccl_ok "$1"
+    else
+        hccl_quote "$(head -n 12 "$HCCL_TMP/err")"
+        hccl_not_ok "$1" "$lines lines about it instead of one"
+    fi
+}
+
+# rank_limited: a command around each rank that sets a file size limit of 16 KiB (regions are files
+# too) on the ranks that match the pattern $1. The signal is ignored, as a batch system would do it.
+rank_limited() {
+    # shellcheck disable=SC2016
+    job_wrapper=(bash -c '
+        if [[ $OMPI_COMM_WORLD_RANK == $0 ]]; then
+            trap "" XFSZ
+            ulimit -f 16
+        fi
+        exec "$@"' "$1")
+}
+
+# P65: /dev/shm of 64 KiB; a limit on files on all ranks, on one rank.
+hazard_small_shm() {
+    local -a plain=(--mca btl_vader_backing_directory "$HCCL_TMP")
+    local ids=P66,P81
+    if can_unshare "$1"; then
+        job_launcher=(in_private_shm 64k hccl_mpirun)
+        hazard_job resources 3 "/in-$1-shm-64k" "$ids" "${plain[@]}"
+        job_launcher=(hccl_mpirun)
+    fi
+    rank_limited '*'
+    hazard_job resources 3 "/in-$1-limit-all" "$ids" --mca btl self,tcp
+    said_once "$1/limit-all-says-so"
+    rank_limited 1
+    hazard_job resources 3 "/in-$1-limit-rank-1" "$ids" --mca btl self,tcp
+    said_once "$1/limit-rank-1-says-so"
+}
+
+# P78: memory of a peer that cannot be mapped, in one direction or both: all ranks fall back alike.
+hazard_foreign() {
+    local -a plain=(--mca btl_vader_single_copy_mechanism none)
+    local -a alone=(unshare --pid --fork --mount-proc)
+    if "${alone[@]}" true 2>/dev/null; then
+        # shellcheck disable=SC2016
+        job_wrapper=(bash -c 'if [[ $OMPI_COMM_WORLD_RANK == 1 ]]; then
+            exec '"${alone[*]}"' "$@"; fi
+            exec "$@"' hazard)
+        hazard_job resources 3 "/in-$1-pid-namespace" P66 "${plain[@]}"
+    else
+        hccl_skip "$1/pid-namespace" "no PID namespace can be had here"
+    fi
+    if ((EUID == 0)) && hccl_have "$1/no-capabilities" setpriv; then
+        # A process without capabilities may not open what belongs to one that has some.
+        # shellcheck disable=SC2016
+        job_wrapper=(bash -c 'if [[ $OMPI_COMM_WORLD_RANK == 0 ]]; then
+            exec setpriv --bounding-set=-all --inh-caps=-all "$@"; fi
+            exec "$@"' hazard)
+        hazard_job resources 3 "/in-$1-no-capabilities" P66 "${plain[@]}"
+    else
+        hccl_skip "$1/no-capabilities" "needs root and setpriv"
+    fi
+}
+
+# P67: errors and lost blocks in which a function of the component takes part.
+hazard_valgrind() {
+    local bad share
+    hccl_have "$1" valgrind || return 0
+    if [[ $HCCL_SANITIZERS == 1 ]]; then
+        hccl_skip "$1" "valgrind and sanitizers do not go together"
+        return 0
+    fi
+    share=$("$OMPI_INFO" --parsable --path pkgdatadir | cut -d: -f3)
+    job_wrapper=(valgrind -q --leak-check=full --show-leak-kinds=definite --keep-debuginfo=yes
+        --num-callers=25 "--log-file=$HCCL_TMP/vg.%p")
+    if [[ -f $share/openmpi-valgrind.supp ]]; then
+        job_wrapper+=("--suppressions=$share/openmpi-valgrind.supp")
+    fi
+    HCCL_TEST_TIMEOUT=180 hazard_job resources 2 "/in-$1-valgrind" P67,P63
+    bad=$(awk -v RS='==[0-9]+== \n' \
+        '/hccl_/ && /Invalid|uninitialised|definitely lost|overlap|free\(\)/' \
+        "$HCCL_TMP"/vg.* | head -n 40)
+    if [[ -n $bad ]]; then
+        hccl_quote "$bad"
+        hccl_not_ok "$1/memcheck" "errors in the component, see above"
+    else
+        hccl_ok "$1/memcheck"
+    fi
+}

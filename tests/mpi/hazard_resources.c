@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * hazard_resources.c: P62, P63, P66 and P67, what communicators and windows leave behind.
+ */
+#include "hazard.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+/* Bytes of this process in memory, and bytes that malloc has given out. */
+struct usage {
+    long resident;
+    long in_use;
+};
+
+static struct usage usage_now(void)
+{
+    struct usage u = {0, 0};
+    FILE *file = fopen("/proc/self/statm", "r");
+    long pages = 0;
+
+    if (NULL != file && 1 == fscanf(file, "%*d %ld", &pages)) {
+        u.resident = pages * sysconf(_SC_PAGESIZE);
+    }
+    if (NULL != file) {
+        fclose(file);
+    }
+    u.in_use = (long) mallinfo2().uordblks;
+    return u;
+}
+
+/* Growth that is no growth: the allocator's own rounding and caches. */
+#define SLACK_RESIDENT (1L << 20)
+#define SLACK_IN_USE (128L << 10)
+
+/* Runs use(hz, round) `rounds` times and compares the memory after a quarter with that at the
+ * end. */
+static void flat(struct hz_ctx *hz, long rounds, void (*use)(struct hz_ctx *hz, long round),
+                 const char *what)
+{
+    struct usage start = {0, 0};
+    struct usage end;
+    long warm = rounds / 4;
+
+    for (long round = 0; round < rounds; round++) {
+        if (warm == round) {
+            start = usage_now();
+        }
+        use(hz, round);
+    }
+    end = usage_now();
+    if (0 == hz->rank) {
+        printf("# %s: %ld rounds after %ld: %+ld KiB resident, %+ld KiB of malloc\n", what,
+               rounds - warm, warm, (end.resident - start.resident) / 1024,
+               (end.in_use - start.in_use) / 1024);
+        fflush(stdout);
+    }
+    HZ_CHECK(hz, end.in_use - start.in_use <= SLACK_IN_USE,
+             "%s: malloc gave out %ld bytes more after %ld rounds", what, end.in_use - start.in_use,
+             rounds - warm);
+    HZ_CHECK(hz, end.resident - start.resident <= SLACK_RESIDENT,
+             "%s: %ld KiB more resident after %ld rounds", what,
+             (end.resident - start.resident) / 1024, rounds - warm);
+}
+
+static void one_dup(struct hz_ctx *hz, long round)
+{
+    MPI_Comm comm;
+    int in = (int) (round % 1000) + hz->rank;
+    int sum = -1;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Allreduce(&in, &sum, 1, MPI_INT, MPI_SUM, comm);
+    HZ_CHECK(hz, hz->size * (int) (round % 1000) + hz->size * (hz->size - 1) / 2 == sum,
+             "round %ld: sum %d", round, sum);
+    MPI_Comm_free(&comm);
+}
+
+static void many_uses(struct hz_ctx *hz, long round)
+{
+    MPI_Comm comm;
+
+    if (0 == round % 2) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    } else {
+        MPI_Comm_split(MPI_COMM_WORLD, hz->rank % 2, 0, &comm);
+    }
+    hz_every(hz, comm, 0 == round % 3 ? 1 : 600);
+    MPI_Comm_free(&comm);
+}
+
+static void one_window(struct hz_ctx *hz, long round)
+{
+    static int memory[4];
+    MPI_Win window;
+    int value = (int) round + hz->rank;
+    int next = (hz->rank + 1) % hz->size;
+    int want = (int) round + (hz->rank + hz->size - 1) % hz->size;
+
+    MPI_Win_create(memory, sizeof(memory), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_fence(0, window);
+    MPI_Put(&value, 1, MPI_INT, next, 1, 1, MPI_INT, window);
+    MPI_Win_fence(0, window);
+    HZ_CHECK(hz, want == memory[1], "round %ld: put gave %d, not %d", round, memory[1], want);
+    MPI_Win_free(&window);
+}
+
+static void p62(struct hz_ctx *hz)
+{
+    flat(hz, 0 < hz->repeat ? hz->repeat : 500, one_dup, "dup, allreduce, free");
+}
+
+static void p62_uses(struct hz_ctx *hz)
+{
+    flat(hz, 0 < hz->repeat ? hz->repeat : 120, many_uses, "dup or split, every collective, free");
+}
+
+static void p62_windows(struct hz_ctx *hz)
+{
+    flat(hz, 0 < hz->repeat ? hz->repeat : 200, one_window, "window");
+}
+
+/* 20 used communicators stay until MPI_Finalize, as many more go in another order than they
+ * came; among them duplicates of duplicates, splits and a grid. */
+static void p63(struct hz_ctx *hz)
+{
+    enum { COMMS = 40 };
+    static MPI_Comm comms[COMMS];
+
+    for (int c = 0; c < COMMS; c++) {
+        int periodic = 1;
+        MPI_Comm from = c < 8 ? MPI_COMM_WORLD : comms[c - 8];
+        switch (c % 4) {
+        case 0:
+            MPI_Comm_split(MPI_COMM_WORLD, hz->rank % 2, hz->rank, &comms[c]);
+            break;
+        case 1:
+            MPI_Cart_create(MPI_COMM_WORLD, 1, &hz->size, &periodic, 0, &comms[c]);
+            break;
+        default:
+            MPI_Comm_dup(from, &comms[c]);
+            break;
+        }
+        hz_every(hz, comms[c], 3);
+    }
+    for (int c = 0; c < COMMS; c += 4) {
+        MPI_Comm_free(&comms[(c * 3 + 1) % COMMS]);
+    }
+    for (int c = 0; c < COMMS; c += 4) {
+        MPI_Comm_free(&comms[COMMS - 2 - c]);
+    }
+    for (int c = 0; c < COMMS; c++) {
+        if (MPI_COMM_NULL != comms[c]) {
+            hz_every(hz, comms[c], 3);
+        }
+    }
+}
+
+/* A failed set-up, injected by the runner: the world, duplicates, splits, and another set-up
+ * after it work. */
+static void p66(struct hz_ctx *hz)
+{
+    hz_every(hz, MPI_COMM_WORLD, 10);
+    for (long round = 0; round < 4; round++) {
+        many_uses(hz, round);
+    }
+    hz_every(hz, MPI_COMM_WORLD, (int) (hz->segment / sizeof(int)) + 1);
+}
+
+/* P62b without the measuring, which says nothing under valgrind. */
+static void p67(struct hz_ctx *hz)
+{
+    for (long round = 0; round < (0 < hz->repeat ? hz->repeat : 6); round++) {
+        many_uses(hz, round);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct hz_test tests[] = {
+        {"P62", 1, p62}, {"P62b", 1, p62_uses}, {"P62c", 2, p62_windows}, {"P61", 1, p66},
+        {"P63", 1, p63}, {"P66", 1, p66},       {"P67", 1, p67},          {"P81", 1, p66},
+        {"P85", 1, p66}, {NULL, 0, NULL},
+    };
+
+    return hz_main(argc, argv, MPI_THREAD_SINGLE, tests);
+}
