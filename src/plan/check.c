@@ -162,8 +162,8 @@ static void set_role(hccl_checker_t *k, int rank)
     role->group = rank < k->split ? 0 : 1;
     role->first = 0 == role->group ? 0 : k->split;
     role->far = !inter ? -1 : 0 == role->group ? k->split : 0;
-    role->node = c->shape->node_of[c->me]
-                 + (0 == role->group ? 0 : k->world.cases[0].shape->nnodes);
+    role->node =
+        c->shape->node_of[c->me] + (0 == role->group ? 0 : k->world.cases[0].shape->nnodes);
     role->root = info->rooted && (inter ? HCCL_ROOT_HERE == c->root : c->me == c->root);
     role->send = info->send;
     role->recv = info->recv;

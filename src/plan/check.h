@@ -27,7 +27,7 @@ typedef struct hccl_check_world {
     const hccl_case_t *cases; /* [n] what each builder was given: the ranks of one group, then those
                                  of the other, who have a shape of their own */
     const hccl_plan_t *const *plans; /* [n] */
-    bool ordered;             /* the algorithm claims to combine in rank order here */
+    bool ordered;                    /* the algorithm claims to combine in rank order here */
 } hccl_check_world_t;
 
 /** Who goes first. Whatever the order, the outcome must be the same. */
@@ -50,13 +50,13 @@ typedef struct hccl_cost_model {
 extern const hccl_cost_model_t hccl_cost_model_default;
 
 typedef struct hccl_check_setup {
-    int nseg;         /* segments, at least 1 */
-    int slots;        /* of each ring, a power of two */
-    bool in_place;    /* alias SEND and RECV as plan.h says for MPI_IN_PLACE */
+    int nseg;      /* segments, at least 1 */
+    int slots;     /* of each ring, a power of two */
+    bool in_place; /* alias SEND and RECV as plan.h says for MPI_IN_PLACE */
     hccl_schedule_t schedule;
     uint64_t seed;
-    size_t units;     /* VECTOR: of the vector; else of a block. 0: one per block and segment */
-    bool ragged;      /* blocks of tables differ in size, some are empty */
+    size_t units;      /* VECTOR: of the vector; else of a block. 0: one per block and segment */
+    bool ragged;       /* blocks of tables differ in size, some are empty */
     double unit_bytes; /* for the cost */
     const hccl_cost_model_t *cost; /* NULL: the default */
 } hccl_check_setup_t;

@@ -140,13 +140,14 @@ void hccl_check_sizes(hccl_checker_t *k)
     k->own_units = hccl_check_take(k, (size_t) k->nseg * (size_t) k->world.n * sizeof(uint64_t));
     for (int s = 0; s < k->nseg && !k->failed; s++) {
         for (int i = 0; i < k->world.n; i++) {
-            k->own_units[s * k->world.n + i] = block_units(k, s, nblocks, k->world.cases[i].me,
-                                                           units);
+            k->own_units[s * k->world.n + i] =
+                block_units(k, s, nblocks, k->world.cases[i].me, units);
         }
     }
 }
 
-uint64_t hccl_check_units(const hccl_checker_t *k, int rank, int seg, int base, int first, int count)
+uint64_t hccl_check_units(const hccl_checker_t *k, int rank, int seg, int base, int first,
+                          int count)
 {
     if (0 == count) {
         return 0;
@@ -154,8 +155,8 @@ uint64_t hccl_check_units(const hccl_checker_t *k, int rank, int seg, int base, 
     if (HCCL_HOLDS_OWN == hccl_check_holds(&k->role[rank], base)) {
         return k->own_units[seg * k->world.n + rank];
     }
-    const uint64_t *start = k->start[k->role[rank].group]
-                            + (size_t) seg * ((size_t) k->npositions + 1);
+    const uint64_t *start =
+        k->start[k->role[rank].group] + (size_t) seg * ((size_t) k->npositions + 1);
     return start[first + count] - start[first];
 }
 
@@ -231,7 +232,7 @@ int hccl_check_allocate(hccl_checker_t *k, int rank)
     int nrecv = HCCL_HOLDS_OWN == role->recv ? 1 : k->before[role->nrecv];
     size_t ntmp = (size_t) plan->ntmp * (size_t) k->before[plan->tmp_blocks];
     w->own_position = own;
-    w->own_followed = k->npositions > 0 && !k->neighbour ? k->before[own + 1] - k->before[own] : 1;
+    w->own_followed = k->tracked == k->npositions ? 1 : k->before[own + 1] - k->before[own];
     for (int i = 0; i < k->ncursors; i++) {
         hccl_walker_t *c = &w->cursor[i];
         c->send = hccl_check_take(k, (size_t) nsend * sizeof(hccl_cell_t));
@@ -406,8 +407,9 @@ static void check_cell(hccl_checker_t *k, int rank, const hccl_walker_t *c, int 
         if (0 == *tree) {
             *tree = is->tree;
         } else if (*tree != is->tree) {
-            hccl_check_fail(k, "rank %d segment %d: position %d is combined by another association "
-                               "or operand order than elsewhere",
+            hccl_check_fail(k,
+                            "rank %d segment %d: position %d is combined by another association "
+                            "or operand order than elsewhere",
                             rank, c->seg, position);
         }
     }

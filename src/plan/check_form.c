@@ -11,8 +11,8 @@
 static void fail_at(hccl_checker_t *k, int rank, int i, const char *what)
 {
     const hccl_plan_t *plan = k->world.plans[rank];
-    hccl_check_fail(k, "rank %d step %d %s: %s", rank, i,
-                    hccl_check_step_name(plan->steps[i].kind), what);
+    hccl_check_fail(k, "rank %d step %d %s: %s", rank, i, hccl_check_step_name(plan->steps[i].kind),
+                    what);
 }
 
 int hccl_check_block(const hccl_checker_t *k, int rank, int base, int position)
@@ -131,28 +131,36 @@ static void check_publish(hccl_checker_t *k, int rank, int i, int *last)
     }
 }
 
-/* The number that a step's `ack` may not exceed, and the ring that this rank needs: before it
- * publishes k, it must have read all it reads below k - slots + 1. */
+static void need_ring(hccl_checker_t *k, int slots)
+{
+    while (slots > k->smallest_ring) {
+        k->smallest_ring *= 2;
+    }
+}
+
+/* A step's `ack` may not exceed what is read later. The ring that this rank needs: nobody can publish
+ * number n before I have acknowledged n - slots, so I must not wait for it, nor publish it, before. */
 static void check_acks(hccl_checker_t *k, int rank)
 {
     const hccl_plan_t *plan = k->world.plans[rank];
     int lowest = plan->npub; /* read by the steps behind */
     for (int i = plan->nsteps - 1; i >= 0 && !k->failed; i--) {
         const hccl_step_t *step = &plan->steps[i];
+        int acked = 0 == i ? 0 : plan->steps[i - 1].ack;
         if (step->ack > lowest) {
             fail_at(k, rank, i, "acknowledges a publication that is still to be read");
-        }
-        if (i > 0 && step->ack < plan->steps[i - 1].ack) {
+        } else if (step->ack < acked) {
             fail_at(k, rank, i, "acknowledgements go back");
         }
         for (int j = 0; j < step->nsrc; j++) {
             const hccl_source_t *s = &plan->sources[step->src + j];
-            if (s->peer >= 0 && s->base < lowest) {
-                lowest = s->base;
+            if (s->peer >= 0) {
+                lowest = s->base < lowest ? s->base : lowest;
+                need_ring(k, s->base - acked + 1);
             }
         }
-        while (HCCL_STEP_PUBLISH == step->kind && step->pub - lowest + 1 > k->smallest_ring) {
-            k->smallest_ring *= 2;
+        if (HCCL_STEP_PUBLISH == step->kind) {
+            need_ring(k, step->pub - (lowest < acked ? lowest : acked) + 1);
         }
     }
 }
@@ -222,8 +230,8 @@ static int check_plan(hccl_checker_t *k, int rank)
     const hccl_plan_t *plan = k->world.plans[rank];
     const hccl_role_t *role = &k->role[rank];
     int need = role->nsend > role->nrecv ? role->nsend : role->nrecv;
-    if (plan->coll != k->world.cases[0].coll || plan->nsteps < 0 || plan->npub < 0
-        || plan->ntmp < 0 || plan->nblocks < (k->neighbour ? 0 : 1) || plan->nblocks < need
+    if (plan->coll != k->world.cases[0].coll || plan->nsteps < 0 || plan->npub < 0 || plan->ntmp < 0
+        || plan->nblocks < (k->neighbour ? 0 : 1) || plan->nblocks < need
         || (plan->ntmp > 0 && plan->tmp_blocks < plan->nblocks)) {
         hccl_check_fail(k, "rank %d: the plan's counts are wrong (nblocks %d, needed %d)", rank,
                         plan->nblocks, need);
@@ -289,21 +297,21 @@ static void check_read(hccl_checker_t *k, int rank, int i, const hccl_source_t *
         return;
     }
     const hccl_step_t *pub = &k->world.plans[peer]->steps[at];
-    bool own = pub->base < HCCL_BASE_TMP
-               && HCCL_HOLDS_OWN == hccl_check_holds(&k->role[peer], pub->base);
-    if (step->count > 0 && (s->pub_first != pub->first || s->first < pub->first
-                            || s->first + step->count > pub->first + pub->count)) {
+    bool own =
+        pub->base < HCCL_BASE_TMP && HCCL_HOLDS_OWN == hccl_check_holds(&k->role[peer], pub->base);
+    if (step->count > 0
+        && (s->pub_first != pub->first || s->first < pub->first
+            || s->first + step->count > pub->first + pub->count)) {
         hccl_check_fail(k,
                         "rank %d step %d %s: reads [%d,%d) of publication %d as if it began at %d, "
                         "but rank %d publishes [%d,%d)",
-                        rank, i, hccl_check_step_name(step->kind), s->first,
-                        s->first + step->count, s->base, s->pub_first, peer, pub->first,
-                        pub->first + pub->count);
+                        rank, i, hccl_check_step_name(step->kind), s->first, s->first + step->count,
+                        s->base, s->pub_first, peer, pub->first, pub->first + pub->count);
         return;
     }
     for (int x = 0; k->fixed && x < step->count; x++) {
-        int from = own ? k->world.cases[peer].me
-                       : hccl_check_block(k, peer, pub->base, s->first + x);
+        int from =
+            own ? k->world.cases[peer].me : hccl_check_block(k, peer, pub->base, s->first + x);
         if (from != hccl_check_block(k, rank, step->base, step->first + x)) {
             fail_at(k, rank, i, "fetches a block to the position of another block");
             return;

@@ -15,21 +15,21 @@ enum { HCCL_CHECK_CURSORS = 4 };
 
 /** Sizes of blocks, as exec/bind.c finds them. */
 typedef enum {
-    HCCL_GRID_NONE,    /* barrier */
-    HCCL_GRID_VECTOR,  /* parts of a vector */
-    HCCL_GRID_EQUAL,   /* blocks of one size */
-    HCCL_GRID_TABLE,   /* blocks of sizes that all ranks know */
-    HCCL_GRID_PRIVATE  /* each rank knows the sizes of its own blocks alone */
+    HCCL_GRID_NONE,   /* barrier */
+    HCCL_GRID_VECTOR, /* parts of a vector */
+    HCCL_GRID_EQUAL,  /* blocks of one size */
+    HCCL_GRID_TABLE,  /* blocks of sizes that all ranks know */
+    HCCL_GRID_PRIVATE /* each rank knows the sizes of its own blocks alone */
 } hccl_grid_t;
 
 /** What one position of one base holds: a combination of contributions. All zero: never written. */
 typedef struct hccl_cell {
-    uint32_t n;        /* contributions combined */
-    uint16_t sending;  /* messages that read it and are not waited for */
+    uint32_t n;         /* contributions combined */
+    uint16_t sending;   /* messages that read it and are not waited for */
     uint16_t receiving; /* 1: a message that is not waited for writes it */
-    uint64_t sum;      /* of the contributions' ids: who took part */
-    uint64_t order;    /* polynomial in their ids: in which order */
-    uint64_t tree;     /* hash of the expression: by which association */
+    uint64_t sum;       /* of the contributions' ids: who took part */
+    uint64_t order;     /* polynomial in their ids: in which order */
+    uint64_t tree;      /* hash of the expression: by which association */
 } hccl_cell_t;
 
 /** One rank's buffers, from the collective and its role in it. */
@@ -46,22 +46,22 @@ typedef struct hccl_role {
 /** One message started, until its WAIT. */
 typedef struct hccl_half {
     int rank, cursor; /* who started it */
-    int key;          /* of the channel */
+    uint64_t key;     /* of the channel */
     int next;         /* in the channel's bucket, or among the free ones */
     int mine;         /* the one that this cursor started before */
     bool matched;
-    int hops;         /* messages between nodes that led to it */
-    double ready;     /* when it was started */
-    double done;      /* when it was complete */
+    int hops;     /* messages between nodes that led to it */
+    double ready; /* when it was started */
+    double done;  /* when it was complete */
     const hccl_step_t *step;
-    uint64_t *known;  /* barriers: who had entered, as the sender knew */
+    uint64_t *known; /* barriers: who had entered, as the sender knew */
 } hccl_half_t;
 
 typedef struct hccl_walker {
-    int seg;          /* -1: idle */
+    int seg; /* -1: idle */
     int step;
-    int open;         /* messages without a partner yet */
-    int halves;       /* messages since the last WAIT, newest first; -1: none */
+    int open;   /* messages without a partner yet */
+    int halves; /* messages since the last WAIT, newest first; -1: none */
     int32_t ack;
     int hops;
     double clock;
@@ -71,7 +71,8 @@ typedef struct hccl_walker {
 typedef struct hccl_slot_image {
     uint64_t tag;
     const hccl_step_t *step; /* the PUBLISH */
-    hccl_cell_t *cells;
+    hccl_cell_t *cells;      /* [room] what was published */
+    int room;
     uint64_t *known;
     int hops;
     double time;
@@ -94,39 +95,39 @@ typedef struct hccl_check_piece hccl_check_piece_t;
 struct hccl_checker {
     hccl_check_world_t world;
     hccl_grid_t grid;
-    bool fixed;          /* every block stays at its position in all plans */
+    bool fixed; /* every block stays at its position in all plans */
     bool barrier, neighbour;
-    int split;           /* ranks of the first group */
+    int split; /* ranks of the first group */
     int nodes;
-    int npositions;      /* most positions of any base */
+    int npositions; /* most positions of any base */
     int smallest_ring;
-    hccl_role_t *role;   /* [n] */
-    int **pub_step;      /* [n][npub] step that publishes the number, -1: none */
-    int tracked;         /* positions followed */
-    int *before;         /* [npositions + 1] positions followed below */
-    int *at;             /* [npositions] the position that is followed as number i */
+    hccl_role_t *role;      /* [n] */
+    int **pub_step;         /* [n][npub] step that publishes the number, -1: none */
+    int tracked;            /* positions followed */
+    int *before;            /* [npositions + 1] positions followed below */
+    int *at;                /* [npositions] the position that is followed as number i */
     hccl_cell_t *prefix[2]; /* reductions: [n of group + 1] ranks below combined, without tree */
-    uint64_t *power;     /* powers of the polynomial's base */
+    uint64_t *power;        /* powers of the polynomial's base */
 
     /* One run. */
     hccl_check_setup_t setup;
     hccl_check_report_t *report;
     int nseg, ncursors;
-    uint64_t *start[2];  /* [nseg][positions + 1] units in front of a position, per group */
-    uint64_t *own_units; /* [nseg][n] units of a rank's own block */
+    uint64_t *start[2];     /* [nseg][positions + 1] units in front of a position, per group */
+    uint64_t *own_units;    /* [nseg][n] units of a rank's own block */
     hccl_walk_rank_t *rank; /* [n] */
     hccl_half_t *half;
     int nhalves, free_half;
-    int *bucket;         /* [buckets] oldest message without partner */
+    int *bucket; /* [buckets] oldest message without partner */
     int *bucket_end;
     int buckets;
-    uint64_t *tree[2];   /* [tracked] of the first rank that has ended; 0: none yet */
+    uint64_t *tree[2];          /* [tracked] of the first rank that has ended; 0: none yet */
     double *link_out, *link_in; /* [nodes] busy until then */
-    int words;           /* of a `known` */
+    int words;                  /* of a `known` */
     uint64_t random;
     hccl_check_piece_t *chunks, *current, *large; /* memory of the run */
     bool failed;
-    char *why;           /* where the first fault goes */
+    char *why; /* where the first fault goes */
 };
 
 /* check.c */
@@ -186,12 +187,22 @@ hccl_cell_t *hccl_check_cells(const hccl_checker_t *k, int rank, const hccl_walk
                               int first, int count, int *n);
 
 /* check_message.c */
-int hccl_check_start_message(hccl_checker_t *k, int rank, int cursor, const hccl_step_t *step);
-void hccl_check_finish_messages(hccl_checker_t *k, int rank, hccl_walker_t *c);
+
+/** Whether the cells may be read or written now; if not, the fault is reported. n cells from position
+ *  `first` of a base on. */
 bool hccl_check_readable(hccl_checker_t *k, int rank, const hccl_walker_t *c, int base, int first,
-                         const hccl_cell_t *cells, int n);
+                         int count, const hccl_cell_t *cells, int n);
 bool hccl_check_writable(hccl_checker_t *k, int rank, const hccl_walker_t *c,
                          const hccl_cell_t *cells, int n);
+void hccl_check_start_message(hccl_checker_t *k, int rank, hccl_walker_t *c,
+                              const hccl_step_t *step);
+
+/** The WAIT, when no message of the cursor lacks its partner. */
+void hccl_check_finish_messages(hccl_checker_t *k, int rank, hccl_walker_t *c);
+
+/** Barriers: whoever knows `from` has entered, `into` knows then too. */
+void hccl_check_learn(const hccl_checker_t *k, uint64_t *into, const uint64_t *from);
+uint64_t *hccl_check_remember(hccl_checker_t *k, const uint64_t *known);
 
 /* check_walk.c */
 void hccl_check_walk(hccl_checker_t *k);

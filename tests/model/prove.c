@@ -1,0 +1,208 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Proves every algorithm on every topology of the list: prove [--part I/N] [--long] [PREFIX]...
+ * PREFIX: of COLLECTIVE/ALGORITHM. Prints one line per algorithm.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shapes.h"
+#include "../../tools/worlds.h"
+
+/* What is being proven now, and how far it got. */
+typedef struct proof {
+    int algorithm;
+    const shape_list_t *shapes;
+    hccl_shape_t **shape; /* [shapes->n] */
+    long nshapes, worlds, runs;
+    uint64_t turn;     /* picks setups in turn */
+    char failed[2048]; /* first failing case, empty: none */
+} proof_t;
+
+static const char *schedule_name(hccl_schedule_t s)
+{
+    static const char *const names[] = {"forward", "backward", "ahead", "behind", "random"};
+    return names[s];
+}
+
+static void describe_failure(proof_t *p, const char *where, int root,
+                             const hccl_check_setup_t *setup, const char *why)
+{
+    char how[160] = "";
+    if (NULL != setup) {
+        snprintf(how, sizeof(how), " segments %d slots %d%s schedule %s units %zu%s seed %llu",
+                 setup->nseg, setup->slots, setup->in_place ? " in place" : "",
+                 schedule_name(setup->schedule), setup->units, setup->ragged ? " ragged" : "",
+                 (unsigned long long) setup->seed);
+    }
+    snprintf(p->failed, sizeof(p->failed), "%s root %d%s: %s", where, root, how, why);
+}
+
+/* Ways to walk: each world gets a few of them, in turn, so that over the list all meet all. */
+static void pick_setup(proof_t *p, const hccl_checker_t *k, int number, bool large,
+                       hccl_check_setup_t *s)
+{
+    uint64_t t = p->turn++;
+    int smallest = hccl_check_smallest_ring(k);
+    memset(s, 0, sizeof(*s));
+    s->unit_bytes = 1;
+    s->seed = t;
+    s->schedule = large ? (0 == number ? HCCL_SCHEDULE_FORWARD : HCCL_SCHEDULE_RANDOM)
+                        : (hccl_schedule_t) ((number + (int) (t / 7)) % HCCL_SCHEDULE_COUNT);
+    s->nseg = large ? 1 + number : 1 + (int) ((uint64_t) number + t / 3) % 5;
+    s->slots = 0 == (t + t / 11) % 2 ? 8 : smallest;
+    s->in_place = hccl_check_has_in_place(k) && 0 != (t / 2 + (uint64_t) number) % 2;
+    s->ragged = 0 != t % 3;
+    s->units = s->ragged ? 1 + t / 5 % 7 : 0;
+}
+
+static void prove_world(proof_t *p, world_t *w, const char *where, int root, int nsetups)
+{
+    char why[HCCL_CHECK_WHY];
+    hccl_checker_t *k;
+    hccl_check_report_t report;
+    bool large = w->check.n > 200;
+    int rc = hccl_check_start(&w->check, &k, why);
+    if (HCCL_OK != rc) {
+        describe_failure(p, where, root, NULL, HCCL_ERR_NOMEM == rc ? "no memory" : why);
+        return;
+    }
+    if (large) {
+        hccl_check_sample(k, 65536 / w->check.n);
+    }
+    p->worlds++;
+    for (int i = 0; i < nsetups && '\0' == p->failed[0]; i++) {
+        hccl_check_setup_t setup;
+        pick_setup(p, k, i, large, &setup);
+        p->runs++;
+        if (HCCL_OK != hccl_check_run(k, &setup, &report)) {
+            describe_failure(p, where, root, &setup, report.why);
+        }
+    }
+    hccl_check_end(k);
+}
+
+/* ---- intra-communicators ---------------------------------------------------------------------- */
+
+static bool too_large(const hccl_algo_t *algo, const hccl_shape_t *shape)
+{
+    bool linear = 0 != (algo->fits & HCCL_FITS_LINEAR_COST);
+    bool by_node = 0 == strncmp(algo->name, "hier", 4);
+    int members = by_node ? shape->nnodes : shape->nranks;
+    return linear && (members > 64 || (shape->nranks > 300 && members > 16));
+}
+
+static int next_root(int root, const hccl_shape_t *shape)
+{
+    if (shape->nranks <= 8) {
+        return root + 1;
+    }
+    if (shape->nranks <= 64) {
+        return root + 1 + shape->nranks / 3;
+    }
+    return root + 1 + shape->nranks / 2;
+}
+
+static void prove_intra(proof_t *p)
+{
+    const hccl_algo_t *algo = &hccl_algos[p->algorithm];
+    bool rooted = hccl_coll_info[algo->coll].rooted;
+    for (int i = 0; i < p->shapes->n && '\0' == p->failed[0]; i++) {
+        const hccl_shape_t *shape = p->shape[i];
+        hccl_case_t c = {.coll = algo->coll, .shape = shape};
+        if (!hccl_algo_fits(algo, &c, true) || too_large(algo, shape)) {
+            continue;
+        }
+        p->nshapes++;
+        int end = rooted ? shape->nranks : 1;
+        for (int root = 0; root < end && '\0' == p->failed[0]; root = next_root(root, shape)) {
+            world_t w;
+            char why[HCCL_CHECK_WHY];
+            if (!world_make(&w, p->algorithm, shape, NULL, root, NULL, why)) {
+                describe_failure(p, p->shapes->text[i], root, NULL, why);
+                return;
+            }
+            prove_world(p, &w, p->shapes->text[i], root, shape->nranks > 200 ? 2 : rooted ? 4 : 8);
+            world_free(&w);
+        }
+    }
+}
+
+static void prove(proof_t *p)
+{
+    const hccl_algo_t *algo = &hccl_algos[p->algorithm];
+    prove_intra(p);
+    if ('\0' != p->failed[0]) {
+        printf("not ok model/%s/%s: %s\n", hccl_coll_info[algo->coll].name, algo->name, p->failed);
+    } else {
+        printf("ok model/%s/%s\n#   %ld shapes, %ld sets of plans, %ld walks\n",
+               hccl_coll_info[algo->coll].name, algo->name, p->nshapes, p->worlds, p->runs);
+    }
+    fflush(stdout);
+}
+
+/* ---- main ------------------------------------------------------------------------------------- */
+
+static bool wanted(int algorithm, char **prefixes, int n)
+{
+    char name[128];
+    snprintf(name, sizeof(name), "%s/%s", hccl_coll_info[hccl_algos[algorithm].coll].name,
+             hccl_algos[algorithm].name);
+    for (int i = 0; i < n; i++) {
+        if (0 == strncmp(name, prefixes[i], strlen(prefixes[i]))) {
+            return true;
+        }
+    }
+    return 0 == n;
+}
+
+static hccl_shape_t **parse_shapes(const shape_list_t *list)
+{
+    hccl_shape_t **shape = world_memory((size_t) list->n * sizeof(*shape));
+    for (int i = 0; i < list->n; i++) {
+        char why[256];
+        if (HCCL_OK != hccl_shape_from_text(list->text[i], -1, &shape[i], why, sizeof(why))) {
+            fprintf(stderr, "%s: %s\n", list->text[i], why);
+            exit(2);
+        }
+    }
+    return shape;
+}
+
+int main(int argc, char **argv)
+{
+    int part = 0, parts = 1, at = 1, failed = 0;
+    shape_extent_t extent = SHAPES_SHORT;
+    for (; at < argc && '-' == argv[at][0]; at++) {
+        if (0 == strcmp(argv[at], "--long")) {
+            extent = SHAPES_LONG;
+        } else if (0 == strcmp(argv[at], "--part") && at + 1 < argc
+                   && 2 == sscanf(argv[at + 1], "%d/%d", &part, &parts) && part >= 0
+                   && part < parts) {
+            at++;
+        } else {
+            fprintf(stderr, "usage: prove [--part I/N] [--long] [COLLECTIVE/ALGORITHM]...\n");
+            return 2;
+        }
+    }
+    shape_list_t shapes;
+    shapes_make(&shapes, extent);
+    hccl_shape_t **shape = parse_shapes(&shapes);
+    for (int i = 0; i < hccl_algo_count; i++) {
+        if (i % parts != part || !wanted(i, argv + at, argc - at)) {
+            continue;
+        }
+        proof_t p = {.algorithm = i, .shapes = &shapes, .shape = shape};
+        prove(&p);
+        failed += '\0' != p.failed[0];
+    }
+    for (int i = 0; i < shapes.n; i++) {
+        hccl_shape_free(shape[i]);
+    }
+    printf("# model: part %d of %d done, %d shapes in the list\n", part, parts, shapes.n);
+    free(shape);
+    shapes_free(&shapes);
+    return 0 == failed ? 0 : 1;
+}

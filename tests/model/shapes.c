@@ -1,0 +1,171 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The topologies: all ways to put up to 8 ranks on nodes, in node order, dealt and shuffled; larger
+ * ones by kind; samples of 1,024 and 4,096 ranks.
+ */
+#include "shapes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add(shape_list_t *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(shape_list_t *list, const char *format, ...)
+{
+    char(*moved)[128] = realloc(list->text, ((size_t) list->n + 1) * sizeof(*moved));
+    if (NULL == moved) {
+        fprintf(stderr, "no memory\n");
+        exit(2);
+    }
+    list->text = moved;
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(list->text[list->n], sizeof(*moved), format, args);
+    va_end(args);
+    if (n < (int) sizeof(*moved)) {
+        list->n++;
+    }
+}
+
+/* Composition number `code` of p ranks: bit i set starts a new node behind rank i. */
+static int composition(int p, int code, char *text, size_t size)
+{
+    int nodes = 0, run = 1;
+    size_t at = 0;
+    for (int i = 0; i < p; i++) {
+        if (i + 1 < p && 0 == (code >> i & 1)) {
+            run++;
+            continue;
+        }
+        at += (size_t) snprintf(text + at, size - at, "%s%d", 0 == nodes ? "" : ",", run);
+        nodes++;
+        run = 1;
+    }
+    return nodes;
+}
+
+/* A map of p slots in a scrambled order that differs with seed. */
+static void shuffled(int p, unsigned seed, char *text, size_t size)
+{
+    int slot[64];
+    size_t at = 0;
+    unsigned x = seed * 2654435761u + 12345;
+    for (int i = 0; i < p; i++) {
+        slot[i] = i;
+    }
+    for (int i = p - 1; i > 0; i--) {
+        x = x * 1103515245u + 12345;
+        int j = (int) (x >> 16) % (i + 1);
+        int other = slot[i];
+        slot[i] = slot[j];
+        slot[j] = other;
+    }
+    for (int i = 0; i < p; i++) {
+        at += (size_t) snprintf(text + at, size - at, "%s%d", 0 == i ? "" : ",", slot[i]);
+    }
+}
+
+static void add_small(shape_list_t *list, int most)
+{
+    char parts[64], map[64];
+    for (int p = 1; p <= most; p++) {
+        for (int code = 0; code < 1 << (p - 1); code++) {
+            int nodes = composition(p, code, parts, sizeof(parts));
+            add(list, "node:%d rank:(%s)", nodes, parts);
+            if (1 == nodes || nodes == p) {
+                continue;
+            }
+            add(list, "node:%d rank:(%s) map:cyclic", nodes, parts);
+            if (0 == code % 5) {
+                shuffled(p, (unsigned) code, map, sizeof(map));
+                add(list, "node:%d rank:(%s) map:%s", nodes, parts, map);
+            }
+        }
+    }
+}
+
+static void add_middle(shape_list_t *list)
+{
+    static const char *const shapes[] = {
+        "rank:9",
+        "rank:16",
+        "rank:17",
+        "rank:31",
+        "rank:64",
+        "node:9",
+        "node:11",
+        "node:12",
+        "node:16",
+        "node:23",
+        "node:32",
+        "node:64",
+        "node:2 rank:8",
+        "node:3 rank:4",
+        "node:4 rank:4",
+        "node:5 rank:3",
+        "node:7 rank:3",
+        "node:8 rank:8",
+        "node:16 rank:4",
+        "node:3 rank:16",
+        "node:4 rank:4 map:cyclic",
+        "node:8 rank:8 map:cyclic",
+        "node:6 rank:5 map:cyclic",
+        "node:3 rank:(1,5,9)",
+        "node:3 rank:(9,1,5) map:cyclic",
+        "node:4 rank:(16,1,1,1)",
+        "node:4 rank:(1,1,1,16)",
+        "node:5 rank:(2,3,4,5,6)",
+        "node:5 rank:(2,3,4,5,6) map:cyclic",
+        "node:6 rank:(8,8,8,8,8,7)",
+        "node:2 numa:2 core:4",
+        "node:2 package:2 numa:2 core:2 map:cyclic",
+        "node:4 rank:3 map:11,10,9,8,7,6,5,4,3,2,1,0",
+        "node:4 rank:4 map:0,4,8,12,13,9,5,1,2,6,10,14,15,11,7,3",
+    };
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        add(list, "%s", shapes[i]);
+    }
+    for (int p = 9; p <= 64; p += 5) {
+        char map[sizeof(*list->text)];
+        add(list, "node:%d", p);
+        add(list, "node:%d rank:%d", p / 3, 3);
+        if (p <= 29) {
+            shuffled(p / 2 * 2, (unsigned) p, map, sizeof(map));
+            add(list, "node:%d rank:2 map:%s", p / 2, map);
+        }
+    }
+}
+
+static void add_large(shape_list_t *list, shape_extent_t extent)
+{
+    add(list, "node:16 rank:16 map:cyclic");
+    add(list, "node:128 rank:8");
+    add(list, "node:1024");
+    add(list, "node:16 rank:64 map:cyclic");
+    add(list, "node:512 rank:8");
+    add(list, "node:64 rank:64");
+    if (SHAPES_LONG == extent) {
+        add(list, "node:100 rank:10");
+        add(list, "node:1000");
+        add(list, "node:333 rank:3 map:cyclic");
+        add(list, "node:1024 rank:4 map:cyclic");
+        add(list, "node:4096");
+    }
+}
+
+void shapes_make(shape_list_t *list, shape_extent_t extent)
+{
+    list->n = 0;
+    list->text = NULL;
+    add_small(list, SHAPES_LONG == extent ? 10 : 8);
+    add_middle(list);
+    add_large(list, extent);
+}
+
+void shapes_free(shape_list_t *list)
+{
+    free(list->text);
+}
