@@ -105,11 +105,11 @@ static void every_call_has_an_algorithm(void **state)
                     fail_msg("%s on %s, commutative %d", hccl_coll_info[coll].name, texts[k],
                              commutative);
                 }
-                /* MPI defines neither on inter-communicators */
-                if (!is_neighbor(coll) && !is_scan(coll)) {
-                    assert_true(0 < choices(coll, shape, 3, 1 == commutative));
-                } else {
-                    assert_int_equal(0, choices(coll, shape, 3, 1 == commutative));
+                /* MPI defines neither on inter-communicators; select/ counts on a single one */
+                assert_int_equal(is_neighbor(coll) || is_scan(coll) ? 0 : 1,
+                                 choices(coll, shape, 3, 1 == commutative));
+                if (is_neighbor(coll)) {
+                    assert_int_equal(1, choices(coll, shape, 0, 1 == commutative));
                 }
             }
         }
