@@ -29,7 +29,8 @@ int hccl_algo_allreduce_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **
     return hccl_build_finish(b, plan);
 }
 
-/* An exchange between nodes of cuts positions, from `first` on: dst = src of all members combined. */
+/* An exchange between nodes of cuts positions, from `first` on: dst = src of all members
+ * combined. */
 typedef void (*across_t)(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
                          int first, int cuts);
 

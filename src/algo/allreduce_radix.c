@@ -116,7 +116,8 @@ static void leave(const radix_t *x)
     }
 }
 
-/* All ranks of a node publish and combine everything, so that all of them have it in every round. */
+/* All ranks of a node publish and combine everything, so that all of them have it in every
+ * round. */
 static int mesh(const radix_t *x)
 {
     const int pub = hccl_build_publications(x->b, 1, 1);

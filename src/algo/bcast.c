@@ -43,9 +43,9 @@ int hccl_algo_bcast_hier_chain(const hccl_case_t *c, int algorithm, hccl_plan_t 
     return hierarchical_tree(c, algorithm, plan, HCCL_TREE_CHAIN);
 }
 
-/* A tree of nodes in which the ranks of a node send to different nodes at the same time: in round i,
- * rank r of every node that has the data sends to the node (r + 1) * radix^i ahead, whose first rank
- * receives and publishes. Nodes are numbered from the root's. */
+/* A tree of nodes in which the ranks of a node send to different nodes at the same time: in round
+ * i, rank r of every node that has the data sends to the node (r + 1) * radix^i ahead, whose first
+ * rank receives and publishes. Nodes are numbered from the root's. */
 int hccl_algo_bcast_hier_radix(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
@@ -82,8 +82,9 @@ int hccl_algo_bcast_hier_radix(const hccl_case_t *c, int algorithm, hccl_plan_t 
     return hccl_build_finish(b, plan);
 }
 
-/* The root publishes to its node; rail r of every node then works on slice r: its rank in the root's
- * node scatters the slice to the nodes, a ring gathers it. Each byte enters each node once. */
+/* The root publishes to its node; rail r of every node then works on slice r: its rank in the
+ * root's node scatters the slice to the nodes, a ring gathers it. Each byte enters each node
+ * once. */
 int hccl_algo_bcast_hier_scatter_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     const int rails = c->shape->min_local, nodes = c->shape->nnodes;

@@ -136,7 +136,7 @@ int hccl_algo_inter_reduce_scatter(const hccl_case_t *c, int algorithm, hccl_pla
     return hccl_build_finish(b, plan);
 }
 
-/* My own block to every remote rank, or (spread false) each remote rank's block to it. */
+/* With every remote rank: it gets my own block, or (own false) the block that is for it. */
 static int exchange(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, bool own)
 {
     hccl_builder_t *b = start_grid(c, algorithm);

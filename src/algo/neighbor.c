@@ -6,9 +6,9 @@
  */
 #include "algo/parts.h"
 
-/* In a Cartesian grid, what I send towards one side of a dimension arrives from the other side. With
- * one or two processes in the dimension both sides are the same process, who gets its two messages
- * in the order in which I start them: block 2d, which is its block 2d + 1, comes first. */
+/* In a Cartesian grid, what I send towards one side of a dimension arrives from the other side.
+ * With one or two processes in the dimension both sides are the same process, who gets its two
+ * messages in the order in which I start them: block 2d, which is its block 2d + 1, comes first. */
 static int receive_order(const hccl_case_t *c, int i)
 {
     return c->cartesian ? i ^ 1 : i;

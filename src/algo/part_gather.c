@@ -24,7 +24,8 @@ void hccl_part_dissemination(hccl_builder_t *b, const hccl_team_t *team)
     }
 }
 
-/* One or two messages with the positions of members i, i + 1, ..., i + count - 1 (round the end). */
+/* One or two messages with the positions of members i, i + 1, ..., i + count - 1 (round the
+ * end). */
 static void exchange_run(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
                          bool send, int peer, int base, int i, int count)
 {

@@ -8,9 +8,9 @@
  */
 #include "algo/parts.h"
 
-/* Trees are numbered from their root, vertex 0. Every subtree of a binomial tree and of a chain is a
- * range of vertices that begins with its root, and the children follow in ascending order: that is
- * what makes the reduction ordered. */
+/* Trees are numbered from their root, vertex 0. Every subtree of a binomial tree and of a chain is
+ * a range of vertices that begins with its root, and the children follow in ascending order: that
+ * is what makes the reduction ordered. */
 static int tree_parent(hccl_tree_t tree, int v)
 {
     switch (tree) {

@@ -12,7 +12,7 @@
  *  - Two ranks that compute the same combination write it alike: lower member op higher member.
  *    "Ordered" says that the whole result is combined in the order of the members.
  *  - A network part ends with a WAIT unless it says otherwise.
- *  - Scratch areas are reserved by the caller, alike on all ranks, and may be used again afterwards.
+ *  - Scratch areas are reserved by the caller, alike on all ranks, and may be used again.
  */
 #ifndef HCCL_ALGO_PARTS_H
 #define HCCL_ALGO_PARTS_H
@@ -25,7 +25,7 @@
 #include "algo/algorithms.def"
 #undef HCCL_ALGO
 
-/* ---- teams (team.c) --------------------------------------------------------------------------- */
+/* ---- teams (team.c) ------------------------------------------------------------------------- */
 
 /** Some ranks of the group in some order. Borrows from the shape, copied freely. */
 typedef struct hccl_team {
@@ -61,7 +61,7 @@ bool hccl_team_member(const hccl_team_t *team);
 /** The rank of member i. */
 int hccl_team_rank(const hccl_team_t *team, int i);
 
-/* ---- maps: which positions belong to member i --------------------------------------------------- */
+/* ---- maps: which positions belong to member i ----------------------------------------------- */
 
 typedef struct hccl_map {
     const int *start; /* member i owns [start[i * per], start[(i + 1) * per]) */
@@ -85,7 +85,7 @@ static inline int hccl_map_count(const hccl_map_t *map, int i, int n)
     return hccl_map_first(map, i + n) - hccl_map_first(map, i);
 }
 
-/* ---- rails: the blocks of all ranks, cut for parallel exchanges between nodes (team.c) ----------- */
+/* ---- rails: the blocks of all ranks, cut for parallel exchanges between nodes (team.c) ------ */
 
 /** Every node cuts its ranks into `rails` consecutive runs; run r is served by the node's rank of
  *  index r. Positions are ordered by rail, then by node, then by rank. */
@@ -110,7 +110,8 @@ hccl_map_t hccl_rails_all(const hccl_rails_t *rails);
 /** The rail whose run holds the node's rank of the given index. */
 int hccl_rails_of(const hccl_rails_t *rails, int node_size, int index);
 
-/** Orders the blocks of all ranks node after node: node v's are [node_start[v], node_start[v+1]). */
+/** Orders the blocks of all ranks node after node: node v's are [node_start[v],
+ *  node_start[v+1]). */
 void hccl_order_by_node(hccl_builder_t *b, const hccl_shape_t *shape);
 
 /** The map of that order for a team of one rank per node. */
@@ -119,7 +120,7 @@ hccl_map_t hccl_map_nodes(const hccl_case_t *c);
 /** A rank's number in hccl_team_by_node, and the position of its block in that order. */
 int hccl_by_node(const hccl_case_t *c, int rank);
 
-/* ---- single steps (parts.c) ------------------------------------------------------------------------------ */
+/* ---- single steps (parts.c) ----------------------------------------------------------------- */
 
 /** dst = src unless they are the same base. */
 void hccl_part_move(hccl_builder_t *b, int dst, int src, int first, int count);
@@ -133,7 +134,7 @@ void hccl_part_combine(hccl_builder_t *b, int dst, int left, int right, int firs
 /** Largest power of two not above n (n >= 1). */
 int hccl_part_power(int n);
 
-/* ---- trees (part_tree.c) ------------------------------------------------------------------------- */
+/* ---- trees (part_tree.c) -------------------------------------------------------------------- */
 
 typedef enum { HCCL_TREE_BINOMIAL, HCCL_TREE_BINARY, HCCL_TREE_CHAIN } hccl_tree_t;
 
@@ -145,8 +146,8 @@ void hccl_part_bcast(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_
 /** Scratch areas that hccl_part_reduce needs for n members; returns the first. */
 int hccl_part_reduce_scratch(hccl_builder_t *b, hccl_tree_t tree, int n, int positions);
 
-/** dst at member root = all src combined; others' dst is not touched. Ordered: the members below the
- *  root form a tree of their own under member 0, whose result is the root's leftmost operand.
+/** dst at member root = all src combined; others' dst is not touched. Ordered: the members below
+ *  the root form a tree of their own under member 0, whose result is the root's leftmost operand.
  *  tree: BINOMIAL or CHAIN. */
 void hccl_part_reduce(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree,
                       int tmp, int src, int dst, int first, int count);
@@ -160,15 +161,15 @@ void hccl_part_scatter(hccl_builder_t *b, const hccl_team_t *team, int root, con
 void hccl_part_gather(hccl_builder_t *b, const hccl_team_t *team, int root, const hccl_map_t *map,
                       int src, int dst);
 
-/** Vertex v, who is member (root + v) modulo n, has position v of `own`; the root gets all of them in
- *  base, inner vertices use base as scratch. Binomial tree. */
+/** Vertex v, who is member (root + v) modulo n, has position v of `own`; the root gets all of them
+ *  in base, inner vertices use base as scratch. Binomial tree. */
 void hccl_part_tree_gather(hccl_builder_t *b, const hccl_team_t *team, int root, int own, int base);
 
 /** The reverse: vertex v gets position v of the root's src in dst; inner vertices use tmp. */
 void hccl_part_tree_scatter(hccl_builder_t *b, const hccl_team_t *team, int root, int src, int tmp,
                             int dst);
 
-/* ---- rings (part_ring.c) ------------------------------------------------------------------------- */
+/* ---- rings (part_ring.c) -------------------------------------------------------------------- */
 
 /** dst = src of all members combined, of my positions only. Not ordered. One scratch area; neither
  *  src nor any other position of dst is written. */
@@ -180,7 +181,7 @@ void hccl_part_ring_reduce_scatter(hccl_builder_t *b, const hccl_team_t *team,
 void hccl_part_ring_allgather(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
                               int base, int complete);
 
-/* ---- doubling and halving (part_doubling.c, part_gather.c) ---------------------------------------- */
+/* ---- doubling and halving (part_doubling.c, part_gather.c) ---------------------------------- */
 
 /** Members beyond a power of two pair up with a neighbour: member 2v + 1 leaves its part to member
  *  2v for v < surplus, so that `power` partners remain, in order. */
@@ -199,9 +200,9 @@ int hccl_pairs_member(const hccl_pairs_t *pairs, int v);
 void hccl_part_doubling(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
                         int first, int count);
 
-/** Halving: acc = src of all members combined, on partner v of the slot of the map (of as many slots
- *  as partners) whose number is v with its bits reversed; other positions of acc are overwritten.
- *  Ordered. One scratch area. */
+/** Halving: acc = src of all members combined, on partner v of the slot of the map (of as many
+ *  slots as partners) whose number is v with its bits reversed; other positions of acc are
+ *  overwritten. Ordered. One scratch area. */
 void hccl_part_halving(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map, int tmp,
                        int src, int acc);
 
@@ -216,8 +217,8 @@ int hccl_part_slot(const hccl_pairs_t *pairs, int v);
 void hccl_part_scan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
                     int first, int count);
 
-/** dst = src of members 0..me-1 combined; member 0's dst is untouched. Ordered. Scratch areas tmp and
- *  tmp + 1. */
+/** dst = src of members 0..me-1 combined; member 0's dst is untouched. Ordered. Scratch areas tmp
+ *  and tmp + 1. */
 void hccl_part_exscan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
                       int first, int count);
 
@@ -230,7 +231,7 @@ void hccl_part_bruck_allgather(hccl_builder_t *b, const hccl_team_t *team, const
 void hccl_part_doubling_allgather(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
                                   int base);
 
-/* ---- inside a node (part_node.c) ------------------------------------------------------------------ */
+/* ---- inside a node (part_node.c) ------------------------------------------------------------ */
 
 /** My node. */
 typedef struct hccl_node {
@@ -257,8 +258,8 @@ int hccl_slices_of(const hccl_slices_t *slices, int index);
 int hccl_part_node_publish(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
                            int src);
 
-/** Where the node's rank `peer` has published slice `own` by hccl_part_node_publish: the publication
- *  number (given what that returned) and the first position published under it. */
+/** Where the node's rank `peer` has published slice `own` by hccl_part_node_publish: the
+ *  publication number (given what that returned) and the first position published under it. */
 int hccl_part_node_pub(const hccl_slices_t *slices, int pub, int peer, int own, int *pub_first);
 
 /** Every owner's slice = src of all ranks of the node combined, in the order of the node's ranks.

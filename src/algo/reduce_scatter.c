@@ -89,8 +89,8 @@ int hccl_algo_reduce_scatter_ring(const hccl_case_t *c, int algorithm, hccl_plan
     return hccl_build_finish(b, plan);
 }
 
-/* Halving leaves slot s with the partner whose number is s with its bits reversed, so slot s is made
- * of that partner's blocks: start[s] is its first position, order the blocks by slot. */
+/* Halving leaves slot s with the partner whose number is s with its bits reversed, so slot s is
+ * made of that partner's blocks: start[s] is its first position, order the blocks by slot. */
 static void order_by_slot(const hccl_pairs_t *pairs, int *start, int32_t *order)
 {
     int at = 0;
