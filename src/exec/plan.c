@@ -116,7 +116,7 @@ static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segm
 {
     one_segment(x);
     x->lane_kind = -1;
-    if (0 == plan->npub) {
+    if (0 == plan->publishes) {
         size_t most = segment / x->unit;
         if (most > 0 && x->units > most && HCCL_VIEW_TABLE != x->grid) {
             cut(x, most, 1);

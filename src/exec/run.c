@@ -159,6 +159,9 @@ bool hccl_run_advance(hccl_exec_t *x, bool *moved)
             if (c->seg >= 0 && walk(x, c, moved)) {
                 x->running--;
                 c->seg = -1;
+                if (x->nseg > 1 && NULL != x->lane) {
+                    acknowledge(x);
+                }
             }
         }
     } while (start_segment(x));

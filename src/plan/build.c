@@ -122,6 +122,7 @@ int hccl_build_scratch(hccl_builder_t *b, int positions)
 int hccl_build_publications(hccl_builder_t *b, int n, int max_blocks)
 {
     int first = b->plan.npub;
+    b->plan.publishes = 1;
     b->plan.npub += n;
     if (max_blocks > b->plan.max_pub) {
         b->plan.max_pub = max_blocks;

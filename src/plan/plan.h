@@ -89,6 +89,8 @@ typedef struct hccl_plan {
     int tmp_blocks;   /* positions of each scratch area, at least nblocks if ntmp > 0 */
     int ntmp;         /* scratch areas */
     int npub;         /* publication numbers per segment, the same on all ranks of a node */
+    int publishes;    /* 1: made for shared memory, so all ranks of the communicator open a lane,
+                         also on nodes where npub is 0; the same on all ranks */
     int max_pub;      /* largest number of positions in one publication, on any rank of the
                          communicator (it bounds the segment length, so all ranks agree) */
     int max_requests; /* most SEND and RECV started between two WAITs */
