@@ -50,6 +50,7 @@ struct inst {
     int root;
     struct side s, r;
     struct call call[2];
+    size_t blocks;  /* length of the per-block arrays of both sides */
     size_t defined; /* basic elements of r that the call defines; the rest is not compared */
     int *shares;    /* items per local rank of a reduce_scatter */
     MPI_Request req;
