@@ -50,7 +50,7 @@ void world_graph_random(world_graph_t *g, int n, uint64_t seed)
     graph_start(g, n, false, edges);
     for (int e = 0; e < edges; e++) {
         uint64_t x = mix(seed * 1000 + (uint64_t) e);
-        int from = (int) (x % (uint64_t) n), to = (int) (x >> 32) % n;
+        int from = (int) (x % (uint64_t) n), to = (int) ((x >> 32) % (uint64_t) n);
         if (0 == x >> 60) {
             to = from;
         }

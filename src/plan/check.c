@@ -273,7 +273,9 @@ int hccl_check_smallest_ring(const hccl_checker_t *k)
 
 bool hccl_check_has_segments(const hccl_checker_t *k)
 {
-    return HCCL_GRID_NONE != k->grid && HCCL_GRID_PRIVATE != k->grid;
+    bool inter = k->world.n > k->split; /* whose groups have blocks of different sizes */
+    return HCCL_GRID_VECTOR == k->grid
+           || (!inter && (HCCL_GRID_EQUAL == k->grid || HCCL_GRID_TABLE == k->grid));
 }
 
 bool hccl_check_has_in_place(const hccl_checker_t *k)

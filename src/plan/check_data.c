@@ -78,7 +78,8 @@ static uint64_t table_units(const hccl_checker_t *k, uint64_t units, int block)
         return units;
     }
     uint64_t x = hccl_check_mix(k->setup.seed ^ (uint64_t) block << 20);
-    return 0 == x % 3 ? 0 : 1 + x % (2 * units);
+    bool inter = k->world.n > k->split; /* the groups' sums are equal, so not one of them is 0 */
+    return 0 == x % 3 && (!inter || block > 0) ? 0 : 1 + x % (2 * units);
 }
 
 /* Units of a block in a segment, as exec/layout.h cuts. units: of the vector or of a block. */

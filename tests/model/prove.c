@@ -130,10 +130,123 @@ static void prove_intra(proof_t *p)
     }
 }
 
+/* ---- inter-communicators ---------------------------------------------------------------------- */
+
+static const char *const groups[] = {"node:1", "node:2",
+                                     "rank:3", "node:2 rank:2",
+                                     "node:5", "node:3 rank:(1,3,2) map:cyclic",
+                                     "node:8", "node:3 rank:3"};
+enum { GROUPS = sizeof(groups) / sizeof(groups[0]) };
+
+static hccl_shape_t *parse(const char *text)
+{
+    char why[256];
+    hccl_shape_t *shape;
+    if (HCCL_OK != hccl_shape_from_text(text, -1, &shape, why, sizeof(why))) {
+        fprintf(stderr, "%s: %s\n", text, why);
+        exit(2);
+    }
+    return shape;
+}
+
+static void prove_pair(proof_t *p, const char *first, const char *second)
+{
+    char where[128], why[HCCL_CHECK_WHY];
+    hccl_shape_t *near = parse(first), *far = parse(second);
+    int end = hccl_coll_info[hccl_algos[p->algorithm].coll].rooted ? near->nranks : 1;
+    snprintf(where, sizeof(where), "%s with %s", first, second);
+    p->nshapes++;
+    for (int root = 0; root < end && '\0' == p->failed[0]; root++) {
+        world_t w;
+        if (!world_make(&w, p->algorithm, near, far, root, NULL, why)) {
+            describe_failure(p, where, root, NULL, why);
+            break;
+        }
+        prove_world(p, &w, where, root, 8);
+        world_free(&w);
+    }
+    hccl_shape_free(near);
+    hccl_shape_free(far);
+}
+
+static void prove_inter(proof_t *p)
+{
+    for (int i = 0; i < GROUPS * GROUPS && '\0' == p->failed[0]; i++) {
+        prove_pair(p, groups[i / GROUPS], groups[i % GROUPS]);
+    }
+}
+
+/* ---- neighbourhoods --------------------------------------------------------------------------- */
+
+static void prove_graph(proof_t *p, world_graph_t *g, const char *where)
+{
+    char text[32], why[HCCL_CHECK_WHY];
+    world_t w;
+    snprintf(text, sizeof(text), "node:%d", g->n);
+    hccl_shape_t *shape = parse(text);
+    p->nshapes++;
+    if (world_make(&w, p->algorithm, shape, NULL, 0, g, why)) {
+        prove_world(p, &w, where, 0, 6);
+        world_free(&w);
+    } else {
+        describe_failure(p, where, 0, NULL, why);
+    }
+    hccl_shape_free(shape);
+    world_graph_free(g);
+}
+
+/* Every grid of up to three dimensions of 1, 2 or 3 processes, each periodic or not. */
+static void prove_grids(proof_t *p)
+{
+    char where[64];
+    for (int code = 0; code < 7 * 7 * 7 && '\0' == p->failed[0]; code++) {
+        int dims[3], rest = code, ndims = 0;
+        bool periodic[3];
+        for (; ndims < 3 && 0 != rest % 7; ndims++, rest /= 7) {
+            dims[ndims] = 1 + (rest % 7 - 1) / 2;
+            periodic[ndims] = 0 != (rest % 7 - 1) % 2;
+        }
+        if (0 == ndims || 0 != rest) {
+            continue; /* written in another way too */
+        }
+        size_t at = (size_t) snprintf(where, sizeof(where), "grid");
+        for (int d = 0; d < ndims; d++) {
+            at += (size_t) snprintf(where + at, sizeof(where) - at, " %d%s", dims[d],
+                                    periodic[d] ? " periodic" : "");
+        }
+        world_graph_t g;
+        world_graph_grid(&g, ndims, dims, periodic);
+        prove_graph(p, &g, where);
+    }
+}
+
+static void prove_neighbours(proof_t *p)
+{
+    char where[64];
+    prove_grids(p);
+    for (int i = 0; i < 150 && '\0' == p->failed[0]; i++) {
+        int n = 1 + i % 10;
+        world_graph_t g;
+        world_graph_random(&g, n, (uint64_t) i);
+        snprintf(where, sizeof(where), "random graph %d of %d ranks", i, n);
+        prove_graph(p, &g, where);
+    }
+}
+
 static void prove(proof_t *p)
 {
     const hccl_algo_t *algo = &hccl_algos[p->algorithm];
-    prove_intra(p);
+    if (algo->coll >= HCCL_COLL_NEIGHBOR_ALLGATHER) {
+        prove_neighbours(p);
+    } else if (0 != (algo->fits & HCCL_FITS_INTRA)) {
+        prove_intra(p);
+    }
+    if (0 != (algo->fits & HCCL_FITS_INTER) && '\0' == p->failed[0]) {
+        prove_inter(p);
+    }
+    if (0 == p->runs && '\0' == p->failed[0]) {
+        snprintf(p->failed, sizeof(p->failed), "fits no topology of the list");
+    }
     if ('\0' != p->failed[0]) {
         printf("not ok model/%s/%s: %s\n", hccl_coll_info[algo->coll].name, algo->name, p->failed);
     } else {
