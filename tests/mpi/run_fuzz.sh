@@ -1,0 +1,154 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# hccl-timeout: 1200
+# Random differential test of all collectives on 2 to 8 ranks and on emulated nodes, after a proof that
+# the test notices spoilt results.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+usage: tests/mpi/run_fuzz.sh [-n CASES] [-s SEED] [-j] [-- FUZZ OPTIONS]
+  -n CASES   cases in all, shared out over the jobs (default 20000)
+  -s SEED    of the first job; the others follow (default 1; 0: from the clock)
+  -j         only the jobs, without the proof
+Options behind -- go to every fuzz program, e.g. -- -c allreduce -m multi -k 0.
+Environment:
+  HCCL_TEST_COLL     coll components to run with (default hccl; others ignore the emulated nodes)
+  HCCL_FUZZ_CASES, HCCL_FUZZ_SEED   as -n and -s
+  HCCL_TEST_TIMEOUT  seconds for one job (default 300)
+END
+}
+
+bad() {
+    echo "run_fuzz.sh: $1" >&2
+    usage >&2
+    exit 2
+}
+
+here=$(cd "$(dirname "$0")" && pwd)
+total=${HCCL_FUZZ_CASES:-20000}
+seed=${HCCL_FUZZ_SEED:-1}
+prove=1
+while getopts ":n:s:jh" o; do
+    case $o in
+        n) total=$OPTARG ;;
+        s) seed=$OPTARG ;;
+        j) prove=0 ;;
+        h)
+            usage
+            exit 0
+            ;;
+        *) bad "unknown or incomplete option -$OPTARG" ;;
+    esac
+done
+shift $((OPTIND - 1))
+[[ $total =~ ^[1-9][0-9]*$ ]] || bad "-n needs a number of cases, not '$total'"
+[[ $seed =~ ^[0-9]+$ ]] || bad "-s needs a number, not '$seed'"
+if ((seed == 0)); then
+    seed=$(date +%s)
+fi
+
+HCCL_TEST_TIMEOUT=${HCCL_TEST_TIMEOUT:-300}
+# shellcheck source=tests/lib.sh
+. "$here/../lib.sh"
+coll=${HCCL_TEST_COLL:-hccl}
+fuzz=$HCCL_BUILD_DIR/tests/mpi/fuzz
+shim=$HCCL_BUILD_DIR/tests/mpi/.libs/libcorrupt_shim.so
+if [[ ! -x $fuzz || ! -e $shim ]]; then
+    echo "run_fuzz.sh: $fuzz or $shim is missing: make -C $HCCL_BUILD_DIR/tests check-programs" >&2
+    exit 2
+fi
+
+# What Open MPI's own components and operations are known to do wrong, so that a run with them says
+# something about the rest: see the list in known_openmpi.txt.
+leave_out=()
+if [[ $coll != hccl ]]; then
+    leave_out=(-x zerotypes,tinygrid,wide,mixed,rubbish,bottom)
+fi
+
+# run_job NAME LABEL RANKS TOPOLOGY ARGS...: one job; its lines go through, and it must report once.
+run_job() {
+    local name=$1 label=$2 ranks=$3 topology=$4 out rc=0
+    shift 4
+    local -a mca=(--mca coll "$coll")
+    if [[ -n $topology && $coll == hccl ]]; then
+        mca+=(--mca coll_hccl_topology "$topology")
+    fi
+    out=$(hccl_mpirun "${mca[@]}" -np "$ranks" "$fuzz" ${label:+-L "$label"} "${leave_out[@]}" "$@" 2>&1) || rc=$?
+    grep -aE '^(ok |not ok |# (FAILURE|HANG|CRASH|fuzz:|  that))' <<<"$out" | grep -av '^not ok ' || true
+    if ((rc == 0)) && grep -aq '^ok ' <<<"$out"; then
+        return
+    fi
+    if ! grep -aqE '^# (FAILURE|HANG|CRASH)' <<<"$out"; then
+        hccl_quote "$(tail -n 12 <<<"$out")"
+    fi
+    hccl_not_ok "$name" "exit code $rc, $ranks ranks${topology:+, coll_hccl_topology=\"$topology\"}; the lines above repeat it"
+}
+
+# ---- the proof: each spoilt function must be noticed ---------------------------------------------------
+
+# prove_one SPOILT ARGS...: fuzz fails when the calls of that function are spoilt.
+prove_one() {
+    local spoilt=$1 out rc=0
+    shift
+    out=$(hccl_mpirun --mca coll "$coll" -np 3 -x HCCL_CORRUPT="$spoilt" -x LD_PRELOAD="$shim" \
+        "$fuzz" -n 400 -s 7 "${leave_out[@]}" "$@" 2>&1) || rc=$?
+    if ((rc != 0)) && grep -aq '^# FAILURE' <<<"$out"; then
+        hccl_ok "fuzz.notices.$spoilt"
+    elif ((rc != 0)); then
+        hccl_quote "$(tail -n 5 <<<"$out")"
+        hccl_not_ok "fuzz.notices.$spoilt" "ended with $rc, but for another reason"
+    else
+        hccl_not_ok "fuzz.notices.$spoilt" "400 cases passed although every fifth call was spoilt"
+    fi
+}
+
+if ((prove == 1)); then
+    prove_one barrier -m blocking -c barrier -C world
+    prove_one bcast -m blocking -c bcast
+    prove_one bcast_guard -m blocking -c bcast
+    prove_one allgather -m blocking -c allgather
+    prove_one allgather_send -m blocking -c allgather
+    prove_one alltoall -m blocking -c alltoall
+    prove_one reduce -m blocking -c reduce
+    prove_one allreduce -m blocking -c allreduce
+    prove_one scan -m blocking -c scan
+    prove_one iallreduce -m nonblocking -c allreduce
+    prove_one iallgather -m nonblocking -c allgather
+    prove_one neighbor_allgather -m blocking -c neighbor_allgather
+    prove_one allreduce_init -m persistent -c allreduce
+    prove_one allgather_init -m persistent -c allgather
+fi
+
+# ---- the jobs: ranks, parts of 1000 of all cases, topology -----------------------------------------------
+
+hccl_note "fuzz: $total cases in all, coll $coll, seeds from $seed"
+while IFS='|' read -r ranks parts topology; do
+    cases=$((total * parts / 1000))
+    ((cases > 0)) || cases=1
+    label=$(tr -cs 'a-z0-9\n' '-' <<<"$topology" | sed 's/^-//; s/-$//')
+    hccl_note "fuzz -s $seed -n $cases on $ranks ranks, ${topology:-one node as detected}"
+    run_job "fuzz${label:+.$label}.np$ranks.seed$seed" "$label" "$ranks" "$topology" -s "$seed" -n "$cases" "$@"
+    seed=$((seed + 1))
+done <<'END'
+2|160|
+3|120|
+4|120|
+5|50|
+6|35|
+7|25|
+8|25|
+2|90|node:2 core:1
+3|70|node:3 core:1
+3|40|node:2 core:(1,2)
+4|80|node:2 core:2
+4|40|node:2 core:2 map:cyclic
+4|30|node:1 numa:2 core:2
+5|30|node:2 core:(1,4)
+6|25|node:3 core:(1,2,3)
+6|15|node:3 rank:2 map:cyclic
+7|15|node:3 core:(3,1,3) map:cyclic
+8|15|node:4 core:2
+8|15|node:2 numa:2 core:2
+END
+hccl_finish
