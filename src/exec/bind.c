@@ -384,7 +384,8 @@ static bool measure(hccl_exec_t *x, const sides_t *sides)
     }
     const hccl_side_t *side = sizing_side(x, sides);
     if (info->reduces) {
-        x->unit = side->type->super.size;
+        x->type = side->type;
+        x->unit = x->type->super.size;
         x->commutative = ompi_op_is_commute(x->call.op);
         if (0 == x->unit) {
             return true;
@@ -407,15 +408,6 @@ static bool measure(hccl_exec_t *x, const sides_t *sides)
     return !inter && 0 == x->units;
 }
 
-static uint32_t signature_of(const hccl_exec_t *x)
-{
-    uint64_t h = (uint64_t) x->units * x->unit;
-    h = (h ^ (uint64_t) (uint32_t) x->root << 40) * UINT64_C(0x9e3779b97f4a7c15);
-    int op =
-        NULL == x->call.op || !ompi_op_is_intrinsic(x->call.op) ? 0 : x->call.op->o_f_to_c_index;
-    return (uint32_t) x->call.coll << 27 | (uint32_t) (op & 15) << 23 | (uint32_t) (h >> 41);
-}
-
 int hccl_exec_bind(hccl_exec_t *x, bool *nothing)
 {
     x->state = HCCL_EXEC_BOUND;
@@ -430,11 +422,7 @@ int hccl_exec_bind(hccl_exec_t *x, bool *nothing)
         return OMPI_SUCCESS;
     }
     x->root = plan_root(x);
-    x->signature = signature_of(x);
     make_views(x, &sides);
-    if (OMPI_SUCCESS == x->error && hccl_coll_info[x->call.coll].reduces) {
-        hccl_combine_init(&x->combine, x->call.op, sizing_side(x, &sides)->type);
-    }
     if (HCCL_VIEW_TABLE == x->grid && 0 == x->hc->remote_size) {
         x->len = HCCL_COLL_REDUCE_SCATTER == x->call.coll ? x->send.len : x->recv.len;
     }

@@ -11,6 +11,7 @@
 #define HCCL_EXEC_COMM_H
 
 #include "compat/ompi.h"
+#include "exec/combine.h"
 #include "plan/build.h"
 #include "plan/cache.h"
 #include "tier/lane.h"
@@ -37,16 +38,22 @@ typedef struct hccl_engine {
 
 extern hccl_engine_t hccl_engine;
 
-/** How the last call of a collective was served: most calls repeat the one before. */
+/** How an earlier call was served: most calls repeat one of the last few. */
 typedef struct hccl_memo {
-    size_t units, unit; /* key: units of the vector or of a block, bytes of a unit; 0: empty */
-    int root;
+    const hccl_plan_t *plan; /* NULL: empty */
+    size_t units, unit;      /* key: units of the vector or of a block, bytes of a unit, */
+    int root;                /* root, */
+    int coll;                /* collective, and whether the op commutes */
     bool commutative;
-    const hccl_plan_t *plan;
     int lane;         /* hccl_lane_kind_t, -1: network only */
     int nseg;         /* number of segments */
     size_t seg_units; /* units of a segment */
+    uint32_t signature;     /* of the call: exec.h */
+    hccl_combine_t combine; /* how to combine; op NULL unless op and type are predefined, so that
+                               these pointers mean the same objects for ever */
 } hccl_memo_t;
+
+enum { HCCL_MEMOS = 16 };
 
 /** Operations on one lane, in the order of the calls: each starts when its predecessor has ended on
  *  this rank. Operations that need no lane never wait. */
@@ -69,7 +76,7 @@ typedef struct hccl_comm {
     hccl_plan_cache_t plans;
     hccl_lane_t lanes[HCCL_LANES];
     hccl_queue_t queues[HCCL_LANES];
-    hccl_memo_t memo[HCCL_COLL_COUNT];
+    hccl_memo_t memo[HCCL_MEMOS];
     uint32_t next_op;         /* operations begun so far: all ranks count alike */
     uint32_t next_persistent; /* persistent operations made so far */
 } hccl_comm_t;

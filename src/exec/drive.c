@@ -49,8 +49,9 @@ static int make_ready(hccl_exec_t *x, bool *nothing)
     if (OMPI_SUCCESS != rc || *nothing) {
         return rc;
     }
-    int id = x->instance > 0 ? hccl_engine.tag_ids + (int) x->instance % hccl_engine.tag_ids
-                             : (int) (x->hc->next_op++ % (uint32_t) hccl_engine.tag_ids);
+    uint32_t ids = (uint32_t) hccl_engine.tag_ids; /* a power of two */
+    int id = x->instance > 0 ? (int) (ids + (x->instance & (ids - 1)))
+                             : (int) (x->hc->next_op++ & (ids - 1));
     x->tag = hccl_engine.tag_base + id * HCCL_CURSORS;
     x->next = NULL;
     assign_lane(x);

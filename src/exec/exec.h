@@ -82,6 +82,7 @@ typedef struct hccl_exec {
     const size_t *len;     /* TABLE: [blocks] units, NULL when the sizes are private */
     hccl_view_t send, recv;
     hccl_combine_t combine;
+    ompi_datatype_t *type; /* of the elements of a reduction */
     bool commutative;
     int root; /* as plans know it: rank, HCCL_ROOT_* or 0 */
 

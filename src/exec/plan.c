@@ -152,16 +152,38 @@ static int find_plan(hccl_exec_t *x, const hccl_case_t *c, int algorithm, const 
                                   : OMPI_ERROR;
 }
 
+static hccl_memo_t *memo_of(const hccl_exec_t *x)
+{
+    size_t hash = x->units * 5 + (size_t) (unsigned) x->root * 3 + (size_t) x->call.coll;
+    return &x->hc->memo[(hash ^ hash >> 7) % HCCL_MEMOS];
+}
+
+static uint32_t signature_of(const hccl_exec_t *x)
+{
+    uint64_t h = (uint64_t) x->units * x->unit;
+    h = (h ^ (uint64_t) (uint32_t) x->root << 40) * UINT64_C(0x9e3779b97f4a7c15);
+    int op =
+        NULL == x->call.op || !ompi_op_is_intrinsic(x->call.op) ? 0 : x->call.op->o_f_to_c_index;
+    return (uint32_t) x->call.coll << 27 | (uint32_t) (op & 15) << 23 | (uint32_t) (h >> 41);
+}
+
 static bool recall(hccl_exec_t *x, const hccl_memo_t *memo)
 {
     if (memo->units != x->units || memo->unit != x->unit || memo->root != x->root
-        || memo->commutative != x->commutative || NULL == memo->plan) {
+        || memo->coll != (int) x->call.coll || memo->commutative != x->commutative
+        || NULL == memo->plan) {
         return false;
     }
     x->plan = memo->plan;
     x->lane_kind = memo->lane;
     x->nseg = memo->nseg;
     x->seg_units = memo->seg_units;
+    x->signature = memo->signature;
+    if (memo->combine.op == x->call.op && memo->combine.type == x->type) {
+        x->combine = memo->combine;
+    } else if (NULL != x->call.op) {
+        hccl_combine_init(&x->combine, x->call.op, x->type);
+    }
     return true;
 }
 
@@ -170,23 +192,33 @@ static void remember(const hccl_exec_t *x, hccl_memo_t *memo)
     *memo = (hccl_memo_t){.units = x->units,
                           .unit = x->unit,
                           .root = x->root,
+                          .coll = (int) x->call.coll,
                           .commutative = x->commutative,
                           .plan = x->plan,
                           .lane = x->lane_kind,
                           .nseg = x->nseg,
-                          .seg_units = x->seg_units};
+                          .seg_units = x->seg_units,
+                          .signature = x->signature};
+    if (NULL != x->call.op && ompi_op_is_intrinsic(x->call.op)
+        && ompi_datatype_is_predefined(x->type)) {
+        memo->combine = x->combine;
+    }
 }
 
 int hccl_exec_plan(hccl_exec_t *x, bool flat)
 {
     hccl_comm_t *hc = x->hc;
-    hccl_memo_t *memo = &hc->memo[x->call.coll];
+    hccl_memo_t *memo = memo_of(x);
     const hccl_plan_t *plan;
     const hccl_shape_t *shape;
     x->flat =
         flat || (0 == hc->remote_size && hc->shape->max_local > 1 && !hccl_comm_has_lanes(hc));
     if (!x->flat && HCCL_VIEW_TABLE != x->grid && recall(x, memo)) {
         return OMPI_SUCCESS;
+    }
+    x->signature = signature_of(x);
+    if (NULL != x->call.op) {
+        hccl_combine_init(&x->combine, x->call.op, x->type);
     }
     int rc = hccl_comm_shape(hc, x->flat, &shape);
     if (OMPI_SUCCESS != rc) {

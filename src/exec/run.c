@@ -66,16 +66,13 @@ static int take_scratch(hccl_exec_t *x)
     return OMPI_SUCCESS;
 }
 
-/* Begins the next segment, unless its cursor is still busy. Segment s always runs on cursor
- * s mod ncursors, on all ranks: messages of different segments are told apart by their cursor's
- * tag, and those of one cursor come one after the other. */
-static bool start_segment(hccl_exec_t *x)
+/* Begins the next segment on its cursor. Segment s always runs on cursor s mod HCCL_CURSORS, on all
+ * ranks: messages of different segments are told apart by their cursor's tag, and those of one
+ * cursor come one after the other. */
+static void start_segment(hccl_exec_t *x)
 {
     size_t blocks = (size_t) x->plan->nblocks;
-    hccl_cursor_t *c = &x->cursor[x->next_seg % x->ncursors];
-    if (x->next_seg >= x->nseg || c->seg >= 0) {
-        return false;
-    }
+    hccl_cursor_t *c = &x->cursor[x->next_seg % HCCL_CURSORS];
     c->seg = x->next_seg++;
     c->step = 0;
     c->nreq = 0;
@@ -85,7 +82,6 @@ static bool start_segment(hccl_exec_t *x)
     c->units = x->units > c->at ? hccl_min(x->units - c->at, x->seg_units) : 0;
     c->q = HCCL_VIEW_VECTOR != x->grid || 1 == blocks ? c->units : (c->units + blocks - 1) / blocks;
     x->running++;
-    return true;
 }
 
 int hccl_run_begin(hccl_exec_t *x)
@@ -107,8 +103,9 @@ int hccl_run_begin(hccl_exec_t *x)
     for (int i = 0; i < x->ncursors; i++) {
         x->cursor[i].seg = -1;
     }
-    while (start_segment(x)) {
-    }
+    do {
+        start_segment(x);
+    } while (x->next_seg < x->ncursors);
     x->state = HCCL_EXEC_RUNNING;
     return rc;
 }
@@ -150,21 +147,31 @@ static bool walk(hccl_exec_t *x, hccl_cursor_t *c, bool *moved)
     return true;
 }
 
-bool hccl_run_advance(hccl_exec_t *x, bool *moved)
+/* Walks all cursors, oldest segment first; true when one of them can begin another segment. */
+static bool walk_all(hccl_exec_t *x, bool *moved)
 {
-    do {
-        int first = x->next_seg % x->ncursors;
-        for (int i = 0; i < x->ncursors; i++) {
-            hccl_cursor_t *c = &x->cursor[(first + i) % x->ncursors];
-            if (c->seg >= 0 && walk(x, c, moved)) {
-                x->running--;
-                c->seg = -1;
-                if (x->nseg > 1 && NULL != x->lane) {
-                    acknowledge(x);
-                }
+    for (int i = 0; i < x->ncursors; i++) {
+        hccl_cursor_t *c = &x->cursor[(x->next_seg + i) % x->ncursors];
+        if (c->seg >= 0 && walk(x, c, moved)) {
+            x->running--;
+            c->seg = -1;
+            if (NULL != x->lane) {
+                acknowledge(x);
             }
         }
-    } while (start_segment(x));
+    }
+    return x->next_seg < x->nseg && x->cursor[x->next_seg % HCCL_CURSORS].seg < 0;
+}
+
+bool hccl_run_advance(hccl_exec_t *x, bool *moved)
+{
+    if (HCCL_LIKELY(1 == x->nseg)) {
+        x->running = walk(x, &x->cursor[0], moved) ? 0 : 1;
+    } else {
+        while (walk_all(x, moved)) {
+            start_segment(x);
+        }
+    }
     if (x->running > 0) {
         return false;
     }

@@ -20,12 +20,13 @@ typedef struct rule {
     size_t most;
     const char *algorithm;
     size_t segment;
+    int index; /* of the algorithm, + 1; 0: not looked up yet. Every thread finds the same value */
 } rule_t;
 
 #define ALL SIZE_MAX
-static const rule_t rules[] = {
+static rule_t rules[] = {
 #define HCCL_RULE(COLL, where, least, most, algorithm, segment) \
-    {HCCL_COLL_##COLL, WHERE_##where, least, most, #algorithm, segment},
+    {HCCL_COLL_##COLL, WHERE_##where, least, most, #algorithm, segment, 0},
 #include "select/rules.def"
 #undef HCCL_RULE
 };
@@ -74,6 +75,16 @@ static bool applies(const rule_t *rule, const hccl_query_t *query)
     }
 }
 
+static int index_of(rule_t *rule)
+{
+    int index = __atomic_load_n(&rule->index, __ATOMIC_RELAXED);
+    if (0 == index) {
+        index = hccl_algo_find(rule->coll, rule->algorithm) + 1;
+        __atomic_store_n(&rule->index, index, __ATOMIC_RELAXED);
+    }
+    return index - 1;
+}
+
 hccl_choice_t hccl_select(const hccl_query_t *query)
 {
     const hccl_case_t *c = query->c;
@@ -83,7 +94,7 @@ hccl_choice_t hccl_select(const hccl_query_t *query)
     }
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (applies(&rules[i], query)) {
-            index = hccl_algo_find(c->coll, rules[i].algorithm);
+            index = index_of(&rules[i]);
             if (index >= 0 && hccl_algo_fits(&hccl_algos[index], c, query->commutative)) {
                 return (hccl_choice_t){.algorithm = index, .segment = rules[i].segment};
             }
