@@ -58,8 +58,8 @@ bench_one() { # PROGRAM RANKS ARGS...
     local program=$1 ranks=$2 name out=$HCCL_TMP/bench.out
     shift 2
     name="clients/mpi4py.bench-$program-$ranks${*:+ $*}"
-    run "$name" "$out" 60 "${selection[@]}" -np "$ranks" "$python" -m mpi4py.bench "$program" "$@" ||
-        return 0
+    run "$name" "$out" 60 "${selection[@]}" -np "$ranks" \
+        "$python" -m mpi4py.bench "$program" "$@" || return 0
     if ! declare -F "check_$program" >/dev/null || "check_$program" "$out" "$ranks"; then
         hccl_ok "$name"
     else
@@ -69,12 +69,13 @@ bench_one() { # PROGRAM RANKS ARGS...
 }
 
 client_mpi4py() {
-    local program ranks out=$HCCL_TMP/mpi4py.out status
+    local program ranks out=$HCCL_TMP/mpi4py.out library status
     if ! "$python" -c 'import mpi4py' 2>/dev/null; then
         hccl_skip clients/mpi4py "python3-mpi4py is not installed"
         return
-    elif ! ldd "$("$python" -c 'import importlib.util as u; print(u.find_spec("mpi4py.MPI").origin)')" |
-        grep -q 'libmpi\.so'; then
+    fi
+    library=$("$python" -c 'import importlib.util as u; print(u.find_spec("mpi4py.MPI").origin)')
+    if ! ldd "$library" | grep -q 'libmpi\.so'; then
         hccl_skip clients/mpi4py "python3-mpi4py is not built with Open MPI"
         return
     fi
@@ -106,8 +107,10 @@ verified() { # HPCC_OUTPUT
         /^Begin of .* section/ { part = $3 }
         /^(WALL|CPU) +[0-9]+ / { print part ": " $1, $2, $3, $4, $5, $6, $7, $9, $11 }
         /^Found .* errors in / || /^Node\(s\) with error/ || /^Solution Validates/ ||
-            /^max\(\|x-x0\|\)/ || /^\|\|Ax-b\|\|/ || /tests (completed|skipped)/ { print part ": " $0 }
-        /^Scaled residual/ { print part ": scaled residual " ($3 < 16 ? "below" : "NOT below") " 16" }
+            /^max\(\|x-x0\|\)/ || /^\|\|Ax-b\|\|/ || /tests (completed|skipped)/ {
+            print part ": " $0
+        }
+        /^Scaled residual/ { print part ": residual " ($3 < 16 ? "below" : "NOT below") " 16" }
         /^(Success|PTRANS_residual|MPIRandomAccess(_LCG)?_Errors|MPIFFT_maxErr)=/ ||
             /^(HPL_RnormI|HPL_AnormI|HPL_XnormI|HPL_BnormI|HPL_N)=/ { print part ": " $0 }' "$1"
 }
@@ -127,14 +130,16 @@ client_hpcc() {
     run_hpcc clients/hpcc "$ours" "${selection[@]}" || return 0
     seconds=$((SECONDS - begin))
     run_hpcc clients/hpcc-tuned "$theirs" "${reference[@]}" || return 0
-    hccl_note "hpcc: N 1000, $hpcc_ranks ranks, $seconds s with $coll, $((SECONDS - begin - seconds)) s with tuned"
+    hccl_note "hpcc: N 1000, $hpcc_ranks ranks, $seconds s with $coll," \
+        "$((SECONDS - begin - seconds)) s with tuned"
     # Our own result first: two runs that fail alike must not pass.
     wrong=$(grep -E 'FAILED|NOT below|Success=[^1]|with error [1-9]|Found [1-9]|_Errors=[1-9]' \
         "$ours/verified" || true)
     if [[ -n $wrong ]]; then
         hccl_quote "$wrong"
         hccl_not_ok clients/hpcc-verified "$(head -n 1 <<<"$wrong")"
-    elif ! grep -q 'Success=1' "$ours/verified" || ! grep -q '^HPL: ||Ax-b||.*PASSED' "$ours/verified"; then
+    elif ! grep -q 'Success=1' "$ours/verified" ||
+        ! grep -q '^HPL: ||Ax-b||.*PASSED' "$ours/verified"; then
         hccl_not_ok clients/hpcc-verified "the report ends early"
     else
         hccl_ok clients/hpcc-verified
@@ -173,8 +178,8 @@ thermo 10
 run 30
 EOF
     for ranks in 1 4; do
-        run "clients/lammps-$ranks" "$out/$ranks.out" 120 "${selection[@]}" --wdir "$out" -np "$ranks" \
-            lmp -in in.melt -log "$out/$ranks.log" || return 0
+        run "clients/lammps-$ranks" "$out/$ranks.out" 120 "${selection[@]}" --wdir "$out" \
+            -np "$ranks" lmp -in in.melt -log "$out/$ranks.log" || return 0
         lammps_energies "$out/$ranks.log" >"$out/$ranks.energies"
     done
     if [[ -s $out/1.energies ]] && diff "$out/1.energies" "$out/4.energies" >"$out/diff"; then

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Fetches the source package of mpich from the package archive this machine is configured for, builds
-# the collective programs of its test suite with Open MPI's compiler, and prints the folder that holds
-# them. The result is kept in a cache outside the repository, so that other clones use it too.
+# Fetches the source package of mpich from the package archive this machine is configured for,
+# builds the collective programs of its test suite with Open MPI's compiler, and prints the folder
+# that holds them. The result is kept in a cache outside the repository: other clones use it too.
 #
 # It refuses to know the component under test: the programs are plain MPI programs.
 # Called by run_mpich.sh, or by hand.
@@ -24,7 +24,7 @@ usage: ${0##*/} [--rebuild]
 Prints the folder with the built programs (coll/PROGRAM, coll/testlist*, VERSION).
   --rebuild   build again although the cache holds a sound copy
 The cache is \$HCCL_CACHE_DIR, or \${XDG_CACHE_HOME:-~/.cache}/ompi-mca-coll-hccl.
-Exit status: 0 built or found, $SKIP something needed is missing (said on stderr), 1 the build failed.
+Exit status: 0 built or found, $SKIP something needed is missing (said on stderr), 1 not built.
 EOF
 }
 
@@ -91,7 +91,7 @@ build() { # FOLDER: unpacks and builds in FOLDER/src, puts what is needed into F
     tar -xf "$1"/mpich_*.orig.tar.* -C "$1/src" --strip-components=1 --wildcards '*/test/mpi/*'
     top=$1/src/test/mpi
     cp "$names_header" "$top/include/"
-    # Two programs keep their arrays of MPI_Datatype in arrays of int, which only MPICH's handles fit.
+    # Two programs keep MPI_Datatype handles in arrays of int, where only MPICH's fit.
     sed -i -E 's/^( *)int (\*(send|recv)types)/\1MPI_Datatype \2/' "$top"/coll/nonblocking[23].c
     (
         cd "$top"
@@ -106,7 +106,7 @@ build() { # FOLDER: unpacks and builds in FOLDER/src, puts what is needed into F
         return 1
     }
     for program in "$top"/coll/*; do
-        if [[ -f $program && -x $program && ELF == "$(head -c 4 "$program" | tail -c 3 | tr -d '\0')" ]]; then
+        if [[ -f $program && -x $program && ELF == "$(head -c 4 "$program" | tail -c 3)" ]]; then
             cp "$program" "$1/out/coll/"
         fi
     done
@@ -117,7 +117,7 @@ build() { # FOLDER: unpacks and builds in FOLDER/src, puts what is needed into F
         "$1/build.log" | sed -E "s/^([A-Za-z0-9_]+)\.c:.*[\`‘']([A-Za-z0-9_]+)['’].*/\1 \2/" |
         sort -u >"$1/out/LACKING" || true
     basename "$1"/mpich_*.dsc .dsc | sed 's/^mpich_//' >"$1/out/VERSION"
-    (cd "$1/out" && find . -type f ! -name MANIFEST -print0 | sort -z | xargs -0 sha256sum >MANIFEST)
+    (cd "$1/out" && find . -type f ! -name MANIFEST -exec sha256sum {} + >MANIFEST)
 }
 
 main() {
@@ -141,6 +141,7 @@ main() {
         return
     fi
     [[ ! -e $final ]] || say "cached copy in $final is replaced"
+    find "$cache" -maxdepth 1 -name 'build.*' -mmin +1440 -exec rm -rf {} +
     work=$(mktemp -d "$cache/build.XXXXXX")
     trap 'rm -rf "$work"' EXIT
     trap 'exit 130' INT TERM
