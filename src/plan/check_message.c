@@ -85,13 +85,19 @@ static hccl_walker_t *walker_of(const hccl_checker_t *k, const hccl_half_t *h)
 static bool same_blocks(hccl_checker_t *k, const hccl_half_t *s, const hccl_half_t *r, bool *cut)
 {
     const hccl_step_t *a = s->step, *b = r->step;
-    *cut = false;
-    if (k->role[s->rank].group != k->role[r->rank].group
-        && hccl_coll_info[k->world.plans[0]->coll].reduces
-        && a->count == k->world.plans[s->rank]->nblocks
-        && b->count == k->world.plans[r->rank]->nblocks) {
-        *cut = true;
+    bool whole = a->count == k->world.plans[s->rank]->nblocks
+                 && b->count == k->world.plans[r->rank]->nblocks;
+    *cut = k->role[s->rank].group != k->role[r->rank].group
+           && hccl_coll_info[k->world.plans[0]->coll].reduces;
+    if (*cut && whole) {
         return true;
+    }
+    if (*cut) {
+        hccl_check_fail(k,
+                        "ranks %d and %d exchange a part of a vector that their groups cut "
+                        "differently",
+                        s->rank, r->rank);
+        return false;
     }
     if (a->count != b->count) {
         hccl_check_fail(k, "rank %d step %d sends %d blocks to rank %d, whose step %d receives %d",

@@ -11,18 +11,21 @@ if (($# > 0)); then
     echo "usage: tests/model/run_model.sh   (programs of $HCCL_BUILD_DIR/tests/model)" >&2
     exit 2
 fi
-prove=$HCCL_BUILD_DIR/tests/model/prove
-if [[ ! -x $prove ]]; then
-    hccl_not_ok model "no program $prove: run make check"
-    hccl_finish
-fi
+programs=$HCCL_BUILD_DIR/tests/model
+plan=$HCCL_BUILD_DIR/tools/hccl_plan
+for program in "$programs"/{prove,mutate,bounds} "$plan"; do
+    if [[ ! -x $program ]]; then
+        hccl_not_ok model "no program $program: run make check"
+        hccl_finish
+    fi
+done
 extent=()
 if [[ ${HCCL_CHECK_LONG:-0} == 1 ]]; then
     extent=(--long)
 fi
 hccl_mktemp
 
-# run_parts PROGRAM ARGS...: both halves at once; the output of the second follows the first.
+# run_parts PROGRAM ARGS...: both halves at once; the output of the second follows the first's.
 run_parts() {
     local rc=0 second
     "$@" --part 1/2 >"$HCCL_TMP/second" 2>&1 &
@@ -35,5 +38,32 @@ run_parts() {
     fi
 }
 
-run_parts "$prove" "${extent[@]}"
+# expect NAME CODE REGEX ARGS...: hccl_plan ARGS exits with CODE and prints REGEX.
+expect() {
+    local name=$1 code=$2 regex=$3 out rc=0
+    shift 3
+    out=$("$plan" "$@" 2>&1) || rc=$?
+    if ((rc == code)) && grep -qE "$regex" <<<"$out"; then
+        hccl_ok "hccl_plan/$name"
+    else
+        hccl_quote "$out"
+        hccl_not_ok "hccl_plan/$name" "exit code $rc (expected $code), or nothing like '$regex'"
+    fi
+}
+
+run_parts "$programs/prove" "${extent[@]}"
+run_parts "$programs/mutate"
+"$programs/bounds" || HCCL_FAILED=$((HCCL_FAILED + 1))
+
+# 4 ranks in a ring, 4 bytes: 3 + 3 rounds of 1 byte; 2 nodes: each sends 2 x 1/2 x 4 bytes.
+expect list 0 '^allreduce +ring ' list
+expect dump 0 'SEND .* to rank 1' dump allreduce ring node:4 --rank 0
+expect check 0 '^proven: 4 ranks' check allreduce ring node:4
+expect cost 0 'rounds 6, messages 24 between' cost allreduce ring node:4 --bytes 4
+expect "cost of links" 0 '^node 1: out 4 bytes in .*, in 4 bytes' \
+    cost allreduce hier_ring "node:2 rank:2" --bytes 4
+expect "unknown collective" 2 'no such collective .*: nonsense' dump nonsense ring node:4
+expect "unknown algorithm" 2 'no such algorithm .*: nonsense' dump allreduce nonsense node:4
+expect "bad topology" 2 "topology 'node:0'" dump allreduce ring node:0
+expect "bad number" 2 "root takes a number" dump bcast tree node:4 --root x
 hccl_finish

@@ -1,0 +1,231 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Counts what hierarchical algorithms send over each node's link and holds it against the least that
+ * is possible: bounds. Prints one line per algorithm. n: units of the vector or of all blocks, H:
+ * nodes, L: ranks of a node, m: a block.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../tools/worlds.h"
+
+/* One node's traffic in one run. */
+typedef struct traffic {
+    const hccl_shape_t *shape;
+    int node, root_node;
+    uint64_t n;        /* whole vector, or all blocks */
+    uint64_t mine;     /* units of the node's own blocks */
+    uint64_t smallest; /* of the blocks of any node */
+    uint64_t out, in, messages;
+} traffic_t;
+
+typedef bool (*bound_t)(const traffic_t *t);
+
+/* 2(H-1)/H n; the vector is cut so that this divides. */
+static bool ring_allreduce(const traffic_t *t)
+{
+    uint64_t h = (uint64_t) t->shape->nnodes;
+    return t->out == 2 * (h - 1) * t->n / h && t->in == t->out;
+}
+
+/* The same when H is a power of two. Else with P the power below: of the H - P pairs one node sends
+ * and receives n, the other that on top of its 2(P-1)/P n. */
+static bool halving_allreduce(const traffic_t *t)
+{
+    uint64_t h = (uint64_t) t->shape->nnodes, p = 1;
+    while (2 * p <= h) {
+        p *= 2;
+    }
+    uint64_t most = 2 * (p - 1) * t->n / p + (p == h ? 0 : t->n);
+    return t->out <= most && t->in <= most && (p != h || t->out == most);
+}
+
+static bool once_in(const traffic_t *t)
+{
+    return t->in == (t->node == t->root_node ? 0 : t->n);
+}
+
+static bool at_most_once_in(const traffic_t *t)
+{
+    return t->in <= t->n;
+}
+
+/* A tree: each node but the root's sends its result once. */
+static bool once_out(const traffic_t *t)
+{
+    return t->out == (t->node == t->root_node ? 0 : t->n);
+}
+
+static bool gathers_all(const traffic_t *t)
+{
+    return t->in == t->n - t->mine;
+}
+
+static bool scatters_all(const traffic_t *t)
+{
+    return t->in <= t->n - t->smallest && t->out == t->n - t->mine;
+}
+
+static bool exchanges_all(const traffic_t *t)
+{
+    return t->out == t->mine * (t->n - t->mine) && t->in == t->out;
+}
+
+static bool exchanges_at_once(const traffic_t *t)
+{
+    return exchanges_all(t) && t->messages == (uint64_t) t->shape->nnodes - 1;
+}
+
+static bool gathers_at_root(const traffic_t *t)
+{
+    bool root = t->node == t->root_node;
+    return t->out == (root ? 0 : t->mine) && t->in == (root ? t->n - t->mine : 0)
+           && t->messages == (root ? 0 : 1);
+}
+
+static bool scatters_from_root(const traffic_t *t)
+{
+    bool root = t->node == t->root_node;
+    return t->in == (root ? 0 : t->mine) && t->out == (root ? t->n - t->mine : 0);
+}
+
+static bool log_messages(const traffic_t *t)
+{
+    uint64_t rounds = 0;
+    for (int reach = 1; reach < t->shape->nnodes; reach *= 2) {
+        rounds++;
+    }
+    return t->messages == rounds;
+}
+
+static const struct {
+    hccl_coll_t coll;
+    const char *name;
+    bound_t bound;
+    const char *text;
+} bounds[] = {
+    {HCCL_COLL_ALLREDUCE, "hier_ring", ring_allreduce, "out and in of each node 2(H-1)/H n"},
+    {HCCL_COLL_ALLREDUCE, "hier_rhd", halving_allreduce,
+     "out and in 2(H-1)/H n, H no power of two: at most 2(P-1)/P n + n"},
+    {HCCL_COLL_BCAST, "hier_tree", once_in, "n into each node"},
+    {HCCL_COLL_BCAST, "hier_binary", once_in, "n into each node"},
+    {HCCL_COLL_BCAST, "hier_chain", once_in, "n into each node"},
+    {HCCL_COLL_BCAST, "hier_scatter_ring", at_most_once_in, "at most n into each node"},
+    {HCCL_COLL_REDUCE, "hier_chain", once_out, "n out of each node"},
+    {HCCL_COLL_REDUCE, "hier_tree", once_out, "n out of each node"},
+    {HCCL_COLL_ALLGATHER, "hier_ring", gathers_all, "(H-1)/H n into each node"},
+    {HCCL_COLL_ALLGATHER, "hier_bruck", gathers_all, "(H-1)/H n into each node"},
+    {HCCL_COLL_ALLGATHERV, "hier_ring", gathers_all, "(H-1)/H n into each node"},
+    {HCCL_COLL_ALLGATHERV, "hier_bruck", gathers_all, "(H-1)/H n into each node"},
+    {HCCL_COLL_REDUCE_SCATTER, "hier_ring", scatters_all, "(H-1)/H n out of each node"},
+    {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_ring", scatters_all, "(H-1)/H n out of each node"},
+    {HCCL_COLL_ALLTOALL, "hier", exchanges_at_once, "L^2 (H-1) m out of each node, H-1 messages"},
+    {HCCL_COLL_ALLTOALL, "hier_pairwise", exchanges_all, "L^2 (H-1) m out of each node"},
+    {HCCL_COLL_GATHER, "hier", gathers_at_root, "each node's blocks in one message"},
+    {HCCL_COLL_SCATTER, "hier", scatters_from_root, "each node's blocks in one message"},
+    {HCCL_COLL_BARRIER, "hier", log_messages, "log2 H messages out of each node"},
+};
+
+static const char *const shapes[] = {
+    "node:2 rank:2",
+    "node:4 rank:2",
+    "node:4 rank:2 map:cyclic",
+    "node:2 rank:4 map:cyclic",
+    "node:3 rank:4",
+    "node:3 rank:4 map:cyclic",
+    "node:3 rank:(1,2,3)",
+    "node:4 rank:(2,5,3,2) map:cyclic",
+    "node:5 rank:3",
+    "node:8 rank:8",
+    "node:8 rank:4 map:cyclic",
+    "node:7 rank:(1,1,2,3,5,8,1)",
+    "node:6",
+    "node:8 rank:2 map:0,15,1,14,2,13,3,12,4,11,5,10,6,9,7,8",
+    "node:16 rank:3",
+};
+
+static uint64_t node_ranks(const hccl_shape_t *shape, int node)
+{
+    return (uint64_t) (shape->node_start[node + 1] - shape->node_start[node]);
+}
+
+/* false: some node breaks the bound, described in why. */
+static bool check_world(const world_t *w, const hccl_shape_t *shape, int root, bound_t bound,
+                        char *why)
+{
+    hccl_checker_t *k;
+    hccl_check_report_t r;
+    hccl_check_setup_t setup = {.nseg = 1, .slots = 8, .unit_bytes = 1};
+    int rc = hccl_check_start(&w->check, &k, why);
+    if (HCCL_OK != rc) {
+        return false;
+    }
+    rc = hccl_check_run(k, &setup, &r);
+    if (HCCL_OK != rc) {
+        memcpy(why, r.why, HCCL_CHECK_WHY);
+    }
+    traffic_t t = {.shape = shape, .root_node = shape->node_of[root], .n = r.total_units};
+    t.smallest = (uint64_t) shape->min_local;
+    for (int v = 0; v < shape->nnodes && HCCL_OK == rc; v++) {
+        t.node = v;
+        t.mine = node_ranks(shape, v);
+        t.out = r.node_out[v];
+        t.in = r.node_in[v];
+        t.messages = r.node_messages[v];
+        if (!bound(&t)) {
+            snprintf(why, HCCL_CHECK_WHY, "node %d: out %llu in %llu in %llu messages, n = %llu", v,
+                     (unsigned long long) t.out, (unsigned long long) t.in,
+                     (unsigned long long) t.messages, (unsigned long long) t.n);
+            rc = HCCL_ERR_INTERNAL;
+        }
+    }
+    hccl_check_end(k);
+    return HCCL_OK == rc;
+}
+
+static bool check_shape(int algorithm, const char *text, bound_t bound, char *why)
+{
+    hccl_shape_t *shape;
+    bool ok = true;
+    if (HCCL_OK != hccl_shape_from_text(text, -1, &shape, why, HCCL_CHECK_WHY)) {
+        return false;
+    }
+    int end = hccl_coll_info[hccl_algos[algorithm].coll].rooted ? shape->nranks : 1;
+    for (int root = 0; root < end && ok; root += 1 + end / 5) {
+        world_t w;
+        ok = world_make(&w, algorithm, shape, NULL, root, NULL, why);
+        if (ok) {
+            ok = check_world(&w, shape, root, bound, why);
+            world_free(&w);
+        }
+    }
+    hccl_shape_free(shape);
+    return ok;
+}
+
+int main(void)
+{
+    int failed = 0;
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+        const char *coll = hccl_coll_info[bounds[i].coll].name;
+        int algorithm = hccl_algo_find(bounds[i].coll, bounds[i].name);
+        char why[HCCL_CHECK_WHY] = "no such algorithm";
+        const char *where = "";
+        bool ok = algorithm >= 0;
+        for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]) && ok; s++) {
+            where = shapes[s];
+            ok = check_shape(algorithm, where, bounds[i].bound, why);
+        }
+        if (ok) {
+            printf("ok bytes/%s/%s\n#   %s, %zu shapes\n", coll, bounds[i].name, bounds[i].text,
+                   sizeof(shapes) / sizeof(shapes[0]));
+        } else {
+            printf("not ok bytes/%s/%s: %s: %s: %s\n", coll, bounds[i].name, bounds[i].text, where,
+                   why);
+            failed++;
+        }
+    }
+    return 0 == failed ? 0 : 1;
+}
