@@ -12,7 +12,6 @@
 #include <sched.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "exec/open.h"
 
 static struct {
@@ -103,9 +102,7 @@ static bool pump(hccl_exec_t *x, bool *moved)
         rc = begin(x);
     }
     if (OMPI_SUCCESS != rc) {
-        /* The peers wait for steps that this rank cannot make: better no job than a hanging one. */
-        hccl_log_fatal("rank %d cannot take part in %s on communicator %s: no memory", x->hc->rank,
-                       hccl_coll_info[x->call.coll].name, x->hc->comm->c_name);
+        hccl_run_give_up(x);
     }
     return hccl_run_advance(x, moved);
 }
@@ -252,8 +249,7 @@ int hccl_drive_blocking(hccl_exec_t *x)
     }
     rc = hccl_run_begin(x);
     if (OMPI_SUCCESS != rc) {
-        hccl_log_fatal("rank %d cannot take part in %s on communicator %s: no memory", x->hc->rank,
-                       hccl_coll_info[x->call.coll].name, x->hc->comm->c_name);
+        hccl_run_give_up(x);
     }
     int polls = 0;
     bool moved = false;

@@ -81,6 +81,7 @@ typedef struct hccl_exec {
     size_t units;          /* VECTOR: of the vector; UNIFORM: of a block */
     const size_t *len;     /* TABLE: [blocks] units, NULL when the sizes are private */
     hccl_view_t send, recv;
+    hccl_view_t sizes; /* sized plans: what `len` points to, as blocks of one size_t */
     hccl_combine_t combine;
     ompi_datatype_t *type; /* of the elements of a reduction */
     bool commutative;
@@ -103,7 +104,7 @@ typedef struct hccl_exec {
     int running;   /* cursors not idle */
     int ncursors;
     size_t area_bytes;  /* of one scratch area */
-    size_t *tmp_offset; /* TABLE: units in front of each position of a scratch area */
+    size_t *tmp_offset; /* TABLE: [positions + 1] units in front of each of a scratch area */
     hccl_cursor_t cursor[HCCL_CURSORS];
     void *owned[HCCL_EXEC_OWNED]; /* pool memory to return at the end */
     int nowned;
@@ -133,6 +134,13 @@ void *hccl_exec_take(hccl_exec_t *x, size_t bytes);
 
 /** Sets the cursors up. */
 HCCL_CHECKED int hccl_run_begin(hccl_exec_t *x);
+
+/** MEASURE: takes the scratch areas of a sized plan. Ends the job when there is no memory. */
+void hccl_run_measure(hccl_exec_t *x);
+
+/** Ends the job: the peers wait for steps that this rank cannot make for want of memory, and no job
+ *  is better than a hanging one. */
+_Noreturn void hccl_run_give_up(const hccl_exec_t *x);
 
 /** Goes as far as possible without waiting. *moved: something was done. Returns true when the plan
  *  has been walked to the end (x->error tells how it went). */

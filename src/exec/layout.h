@@ -76,7 +76,7 @@ static inline size_t hccl_range_units(const hccl_exec_t *x, const hccl_cursor_t 
 
 static inline const hccl_view_t *hccl_view_of(const hccl_exec_t *x, int base)
 {
-    return HCCL_BASE_SEND == base ? &x->send : &x->recv;
+    return HCCL_BASE_SEND == base ? &x->send : HCCL_BASE_RECV == base ? &x->recv : &x->sizes;
 }
 
 /** Where one position of a view is. */
@@ -143,6 +143,10 @@ static inline hccl_run_t hccl_locate(const hccl_exec_t *x, const hccl_cursor_t *
     return run;
 }
 
+/** hccl_locate_range where blocks have sizes of their own: positions that happen to be neighbours
+ *  in memory. */
+bool hccl_locate_neighbours(const hccl_exec_t *x, int base, int first, int count, hccl_run_t *run);
+
 /** Whether count positions of a base are one run; then *run is it. */
 static inline bool hccl_locate_range(const hccl_exec_t *x, const hccl_cursor_t *c, int base,
                                      int first, int count, hccl_run_t *run)
@@ -165,7 +169,8 @@ static inline bool hccl_locate_range(const hccl_exec_t *x, const hccl_cursor_t *
         return true;
     }
     if (HCCL_VIEW_UNIFORM != x->grid) {
-        return false;
+        return HCCL_VIEW_TABLE == x->grid && 1 == x->nseg
+               && hccl_locate_neighbours(x, base, first, count, run);
     }
     if (base < HCCL_BASE_TMP) {
         const hccl_view_t *view = hccl_view_of(x, base);

@@ -123,14 +123,15 @@ static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segm
         }
         return true;
     }
-    size_t bytes = largest_publication(x, plan) * x->unit;
+    size_t bytes = plan->sized ? (size_t) plan->max_pub * sizeof(size_t)
+                               : largest_publication(x, plan) * x->unit;
     if (bytes <= hccl_engine.slot_bytes[HCCL_LANE_SMALL]) {
         x->lane_kind = HCCL_LANE_SMALL;
         return true;
     }
     x->lane_kind = 1 == x->hc->shape->nnodes ? HCCL_LANE_LARGE : HCCL_LANE_WIDE;
     size_t slot = hccl_engine.slot_bytes[x->lane_kind];
-    return bytes <= slot || cut_for_slots(x, plan, slot);
+    return bytes <= slot || (!plan->sized && cut_for_slots(x, plan, slot));
 }
 
 /* The plan of an algorithm: cached, or built now. */

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "base/pool.h"
+#include "base/log.h"
 #include "exec/layout.h"
 
 /* Units of a scratch area, for the longest segment. TABLE: also where each position begins. */
@@ -32,18 +32,21 @@ static int area_units(hccl_exec_t *x, size_t *units)
             x->tmp_offset[i] = *units;
             *units += (len + (size_t) x->nseg - 1) / (size_t) x->nseg;
         }
+        x->tmp_offset[plan->nblocks] = *units;
     } else {
         *units = 0;
     }
     return OMPI_SUCCESS;
 }
 
-/* One piece of pool memory holds requests and scratch areas of all cursors. */
+/* One piece of pool memory holds requests and scratch areas of all cursors; but the areas of a
+ * sized plan come later, when it knows the sizes. */
 static int take_scratch(hccl_exec_t *x)
 {
     const hccl_plan_t *plan = x->plan;
     size_t units = 0;
-    if (plan->ntmp > 0) {
+    int ntmp = plan->sized ? 0 : plan->ntmp;
+    if (ntmp > 0) {
         int rc = area_units(x, &units);
         if (OMPI_SUCCESS != rc) {
             return rc;
@@ -51,7 +54,7 @@ static int take_scratch(hccl_exec_t *x)
     }
     x->area_bytes = (units * x->unit + 63) / 64 * 64;
     size_t requests = ((size_t) plan->max_requests * sizeof(ompi_request_t *) + 63) / 64 * 64;
-    size_t each = requests + (size_t) plan->ntmp * x->area_bytes;
+    size_t each = requests + (size_t) ntmp * x->area_bytes;
     if (0 == each) {
         return OMPI_SUCCESS;
     }
@@ -64,6 +67,26 @@ static int take_scratch(hccl_exec_t *x)
         x->cursor[i].tmp = memory + (size_t) i * each + requests;
     }
     return OMPI_SUCCESS;
+}
+
+void hccl_run_measure(hccl_exec_t *x)
+{
+    size_t units;
+    if (OMPI_SUCCESS != area_units(x, &units)) {
+        hccl_run_give_up(x);
+    }
+    x->area_bytes = (units * x->unit + 63) / 64 * 64;
+    char *memory = hccl_exec_take(x, (size_t) x->plan->ntmp * x->area_bytes);
+    if (NULL == memory) {
+        hccl_run_give_up(x);
+    }
+    x->cursor[0].tmp = memory; /* the sizes being private, there is one segment */
+}
+
+void hccl_run_give_up(const hccl_exec_t *x)
+{
+    hccl_log_fatal("rank %d cannot take part in %s on communicator %s: no memory", x->hc->rank,
+                   hccl_coll_info[x->call.coll].name, x->hc->comm->c_name);
 }
 
 /* Begins the next segment on its cursor. Segment s always runs on cursor s mod HCCL_CURSORS, on all

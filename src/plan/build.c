@@ -110,6 +110,11 @@ int hccl_build_position(const hccl_builder_t *b, int block)
     return NULL == b->position ? block : b->position[block];
 }
 
+void hccl_build_sized(hccl_builder_t *b)
+{
+    b->plan.sized = 1;
+}
+
 int hccl_build_scratch(hccl_builder_t *b, int positions)
 {
     assert(positions >= b->plan.nblocks);
@@ -224,6 +229,12 @@ void hccl_build_wait(hccl_builder_t *b)
         append_step(b, HCCL_STEP_WAIT, HCCL_BASE_SEND, 0, 0);
         b->open_requests = 0;
     }
+}
+
+void hccl_build_measure(hccl_builder_t *b)
+{
+    assert(b->plan.sized);
+    append_step(b, HCCL_STEP_MEASURE, HCCL_BASE_SIZES, 0, 0);
 }
 
 /* After each step: the lowest publication number that a later step still reads. */

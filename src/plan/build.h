@@ -43,6 +43,9 @@ void hccl_build_order(hccl_builder_t *b, const int32_t *order);
 /** The position of a block in the order set (the block itself without one). */
 int hccl_build_position(const hccl_builder_t *b, int block);
 
+/** The plan has SIZES: all ranks call it alike, before the first step. */
+void hccl_build_sized(hccl_builder_t *b);
+
 /** Reserves a scratch area of the given number of positions (at least nblocks) and returns its
  *  base. A scratch area has the same layout as a GRID buffer: position i has the size of block
  *  order[i]; only collectives whose blocks are all of equal size may use it otherwise, or ask for
@@ -77,5 +80,8 @@ void hccl_build_fold_end(hccl_builder_t *b);
 void hccl_build_send(hccl_builder_t *b, int peer, int base, int first, int count);
 void hccl_build_recv(hccl_builder_t *b, int peer, int base, int first, int count);
 void hccl_build_wait(hccl_builder_t *b);
+
+/** Sized plans: scratch can be used from here on, where the positions' sizes have been written. */
+void hccl_build_measure(hccl_builder_t *b);
 
 #endif

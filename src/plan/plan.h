@@ -26,6 +26,14 @@
  * under a number at most once per segment, in growing order, and reads them in growing order too,
  * so that the ring can be reused: a rank never publishes number k before it has read all that it
  * reads below k-SLOTS (the prover walks the plan with a small ring).
+ *
+ * Private sizes. In gatherv and scatterv the root knows the size of every block, the others know
+ * their own block's alone. A plan that is made for it (sized) can move sizes too: they are a buffer
+ * like any other, SIZES, with a small number of equal size for each position, in which each rank
+ * finds what it knows. Only with these may such a plan use scratch: MEASURE lays the scratch areas
+ * out from the sizes that have come in by then, and positions whose size has not come have no room.
+ * Publications carry nothing but one size there, since what a peer publishes is cut by what its
+ * reader knows; blocks travel in messages.
  */
 #ifndef HCCL_PLAN_PLAN_H
 #define HCCL_PLAN_PLAN_H
@@ -40,9 +48,10 @@
  *  the root, scatter(v) at the root (RECV is then block `root` of SEND): a plan must be right both
  *  ways; a COPY of an operand onto itself is allowed and does nothing. */
 typedef enum {
-    HCCL_BASE_SEND, /* the user's send buffer: never written */
-    HCCL_BASE_RECV, /* the user's receive buffer */
-    HCCL_BASE_TMP   /* scratch areas TMP, TMP+1, ..., private to the segment; see ntmp */
+    HCCL_BASE_SEND,  /* the user's send buffer: never written */
+    HCCL_BASE_RECV,  /* the user's receive buffer */
+    HCCL_BASE_SIZES, /* sized plans: position i holds the bytes of block order[i] */
+    HCCL_BASE_TMP    /* scratch areas TMP, TMP+1, ..., private to the segment; see ntmp */
 } hccl_base_t;
 
 typedef enum {
@@ -53,7 +62,8 @@ typedef enum {
     HCCL_STEP_FOLD,    /* the same, at least one source is a peer's publication */
     HCCL_STEP_SEND,    /* start sending the operand to peer */
     HCCL_STEP_RECV,    /* start receiving the operand from peer */
-    HCCL_STEP_WAIT     /* all SEND and RECV started before have completed */
+    HCCL_STEP_WAIT,    /* all SEND and RECV started before have completed */
+    HCCL_STEP_MEASURE  /* sized plans, once: scratch areas have room for the sizes known now */
 } hccl_step_kind_t;
 
 /** Where FETCH, FOLD, COPY and REDUCE read: count blocks, as many as the step's operand has. */
@@ -91,6 +101,7 @@ typedef struct hccl_plan {
     int npub;         /* publication numbers per segment, the same on all ranks of a node */
     int publishes;    /* 1: made for shared memory, so all ranks of the communicator open a lane,
                          also on nodes where npub is 0; the same on all ranks */
+    int sized;        /* 1: has SIZES, and publishes nothing else; the same on all ranks */
     int max_pub;      /* largest number of positions in one publication, on any rank of the
                          communicator (it bounds the segment length, so all ranks agree) */
     int max_requests; /* most SEND and RECV started between two WAITs */
