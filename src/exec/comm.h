@@ -45,9 +45,9 @@ typedef struct hccl_memo {
     int root;                /* root, */
     int coll;                /* collective, and whether the op commutes */
     bool commutative;
-    int lane;         /* hccl_lane_kind_t, -1: network only */
-    int nseg;         /* number of segments */
-    size_t seg_units; /* units of a segment */
+    int lane;               /* hccl_lane_kind_t, -1: network only */
+    int nseg;               /* number of segments */
+    size_t seg_units;       /* units of a segment */
     uint32_t signature;     /* of the call: exec.h */
     hccl_combine_t combine; /* how to combine; op NULL unless op and type are predefined, so that
                                these pointers mean the same objects for ever */

@@ -7,6 +7,8 @@
 #ifndef HCCL_EXEC_LAYOUT_H
 #define HCCL_EXEC_LAYOUT_H
 
+#include <string.h>
+
 #include "exec/exec.h"
 
 /** A run of memory. */
@@ -18,6 +20,36 @@ typedef struct hccl_run {
 static inline size_t hccl_min(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+/** memcpy for runs that are often a few bytes long: no call up to a cache line. n > 0. */
+static inline void hccl_copy(char *to, const char *from, size_t n)
+{
+    if (n > 64) {
+        memcpy(to, from, n);
+    } else if (n >= 16) {
+        /* The last 16 bytes may overlap those before. */
+        for (size_t at = 0; at + 16 < n; at += 16) {
+            memcpy(to + at, from + at, 16);
+        }
+        memcpy(to + n - 16, from + n - 16, 16);
+    } else if (n >= 8) {
+        uint64_t first, last;
+        memcpy(&first, from, 8);
+        memcpy(&last, from + n - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + n - 8, &last, 8);
+    } else if (n >= 4) {
+        uint32_t first, last;
+        memcpy(&first, from, 4);
+        memcpy(&last, from + n - 4, 4);
+        memcpy(to, &first, 4);
+        memcpy(to + n - 4, &last, 4);
+    } else {
+        for (size_t at = 0; at < n; at++) {
+            to[at] = from[at];
+        }
+    }
 }
 
 /** The segment's part of a block of len units: where it begins, how long it is (TABLE: every block

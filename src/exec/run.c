@@ -123,9 +123,6 @@ int hccl_run_begin(hccl_exec_t *x)
             return rc;
         }
     }
-    for (int i = 0; i < x->ncursors; i++) {
-        x->cursor[i].seg = -1;
-    }
     do {
         start_segment(x);
     } while (x->next_seg < x->ncursors);

@@ -67,39 +67,36 @@ static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
         return HCCL_STEP_LATER;
     }
     hccl_slot_t *slot = hccl_lane_slot(x->lane, tag);
-    size_t bytes = operand_units(x, c, step) * x->unit;
-    if (bytes > 0) {
+    hccl_run_t run;
+    size_t bytes;
+    if (HCCL_LIKELY(hccl_locate_range(x, c, step->base, step->first, step->count, &run))) {
+        bytes = run.units * x->unit;
+        if (bytes > 0) {
+            hccl_copy(hccl_slot_payload(slot, bytes), run.ptr, bytes);
+        }
+    } else {
+        bytes = operand_units(x, c, step) * x->unit;
         gather(x, c, hccl_slot_payload(slot, bytes), step);
     }
     hccl_lane_publish(slot, tag, x->signature, bytes);
     return HCCL_STEP_DONE;
 }
 
-/* Where the bytes of position `first` are in what a peer published from position pub_first on. */
-static const char *published(const hccl_exec_t *x, const hccl_cursor_t *c,
-                             const hccl_source_t *source, int first)
+/* A source's publication, NULL when it is not there yet. */
+static hccl_slot_t *peek(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_source_t *source)
 {
-    hccl_slot_t *slot = hccl_lane_peek(x->lane, source->peer, tag_of(x, c, source->base));
-    if (NULL == slot) {
-        return NULL;
-    }
+    return hccl_lane_peek(x->lane, source->peer, tag_of(x, c, source->base));
+}
+
+/* Where the bytes of position `first` are in what a peer has published from pub_first on. */
+static const char *published(const hccl_exec_t *x, const hccl_cursor_t *c,
+                             const hccl_source_t *source, hccl_slot_t *slot, int first)
+{
     const char *payload = hccl_slot_payload(slot, slot->bytes);
     if (first == source->pub_first) {
         return payload;
     }
     return payload + hccl_range_units(x, c, source->pub_first, first - source->pub_first) * x->unit;
-}
-
-static bool all_published(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_step_t *step)
-{
-    const hccl_source_t *source = &x->plan->sources[step->src];
-    for (int i = 0; i < step->nsrc; i++) {
-        if (source[i].peer >= 0
-            && NULL == hccl_lane_peek(x->lane, source[i].peer, tag_of(x, c, source[i].base))) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* dst = combination of sources that are runs of memory. */
@@ -110,7 +107,7 @@ static void combine_runs(hccl_exec_t *x, char *dst, const char *const *src, int 
     }
     if (1 == nsrc) {
         if (dst != src[0]) {
-            memcpy(dst, src[0], units * x->unit);
+            hccl_copy(dst, src[0], units * x->unit);
         }
         return;
     }
@@ -128,7 +125,7 @@ static void combine_positions(hccl_exec_t *x, const hccl_cursor_t *c, const hccl
         hccl_run_t dst = hccl_locate(x, c, step->base, step->first + i);
         for (int j = 0; j < step->nsrc; j++) {
             src[j] = source[j].peer >= 0
-                         ? published(x, c, &source[j], source[j].first + i)
+                         ? published(x, c, &source[j], peek(x, c, &source[j]), source[j].first + i)
                          : hccl_locate(x, c, source[j].base, source[j].first + i).ptr;
         }
         combine_runs(x, dst.ptr, src, step->nsrc, dst.units);
@@ -140,17 +137,19 @@ static hccl_step_result_t combine(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
 {
     const hccl_source_t *source = &x->plan->sources[step->src];
     const char *src[step->nsrc];
-    hccl_run_t dst;
-    if (!all_published(x, c, step)) {
-        return HCCL_STEP_LATER;
-    }
+    hccl_run_t dst = {NULL, 0};
     bool runs = hccl_locate_range(x, c, step->base, step->first, step->count, &dst);
-    for (int j = 0; j < step->nsrc && runs; j++) {
+    for (int j = 0; j < step->nsrc; j++) {
         hccl_run_t run = {NULL, 0};
         if (source[j].peer >= 0) {
-            src[j] = published(x, c, &source[j], source[j].first);
+            hccl_slot_t *slot = peek(x, c, &source[j]);
+            if (NULL == slot) {
+                return HCCL_STEP_LATER;
+            }
+            src[j] = published(x, c, &source[j], slot, source[j].first);
         } else {
-            runs = hccl_locate_range(x, c, source[j].base, source[j].first, step->count, &run);
+            runs =
+                hccl_locate_range(x, c, source[j].base, source[j].first, step->count, &run) && runs;
             src[j] = run.ptr;
         }
     }
