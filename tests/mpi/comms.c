@@ -256,7 +256,7 @@ void comms_init(uint64_t seed)
     add_split("single", wrank, 0);
     add("self", MPI_COMM_SELF, NEED_INTRA);
     add_topologies(seed);
-    if (1 < wsize) {
+    if (1 < wsize && !avoid.inter) {
         add_random_inter("inter0", seed);
         add_random_inter("inter1", seed + 1);
         add_inter("inter1n", 0 == wrank ? 0 : 1, 0, 1);

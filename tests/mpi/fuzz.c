@@ -175,7 +175,7 @@ static void draw_case(struct test_case *tc, long number)
     tc->nrounds = FL_PERSISTENT == tc->flavour ? 1 + (int) rng_below(r, 5) : 1;
     tc->mixed_order = rng_chance(r, 50);
     tc->early_reference = rng_chance(r, 30);
-    tc->drop_types = rng_chance(r, 25);
+    tc->drop_types = rng_chance(r, 25) && !avoid.droptypes;
     for (int i = 0; i < tc->nops; i++) {
         draw_spec(r, &tc->spec[i], opt.maxbytes / (size_t) (tc->nops * tc->nrounds));
         tc->blocking[i] = FL_MULTI == tc->flavour && !tc->mixed_order && rng_chance(r, 15);
@@ -518,12 +518,13 @@ static void usage(const char *wrong)
     if (0 == rank) {
         fprintf(stderr, "fuzz: %s\n", wrong);
         fprintf(stderr,
-                "usage: fuzz [-s SEED] [-n CASES | -o CASE] [-m MODE,...] [-c [^]COLLECTIVE,...] [-C COMM]\n"
+                "usage: fuzz [-s SEED] [-n CASES] [-f FIRST | -o CASE] [-m MODE,...] [-c [^]COLLECTIVE,...] [-C COMM]\n"
                 "            [-x LEAVEOUT,...] [-B MAXBYTES] [-t WATCHDOG_SECONDS] [-k FAILURES] [-L LABEL] [-v]\n"
-                "  -o CASE  only that case            -c ^a,b  all but these\n"
+                "  -o CASE  only that case            -f FIRST begin there\n"
+                "  -c ^a,b  all but these\n"
                 "  -C COMM  prefer this communicator  -k N     go on until N failures (0: to the end)\n"
                 "  -x leaves out what a library is known to do wrong: zerotypes tinygrid rubbish wide bottom derived\n"
-                "     mixed multiedge\n"
+                "     mixed multiedge inter droptypes\n"
                 "  modes: blocking nonblocking multi persistent\n");
     }
     MPI_Abort(MPI_COMM_WORLD, 2);
@@ -589,7 +590,7 @@ static void parse(int argc, char **argv)
         opt.flavour[i] = true;
     }
     opt.first = 0;
-    while (-1 != (o = getopt(argc, argv, "s:n:o:m:c:C:x:B:t:k:L:v"))) {
+    while (-1 != (o = getopt(argc, argv, "s:n:o:f:m:c:C:x:B:t:k:L:v"))) {
         switch (o) {
         case 's':
             opt.seed = number(optarg);
@@ -600,6 +601,9 @@ static void parse(int argc, char **argv)
         case 'o':
             opt.first = (long) number(optarg);
             opt.cases = 1;
+            break;
+        case 'f':
+            opt.first = (long) number(optarg);
             break;
         case 'm':
             opt.flavour_text = optarg;

@@ -60,7 +60,8 @@ bool avoid_set(const char *name)
         bool *member;
     } all[] = {{"zerotypes", &avoid.zerotypes}, {"tinygrid", &avoid.tinygrid}, {"rubbish", &avoid.rubbish},
                {"wide", &avoid.wide},           {"bottom", &avoid.bottom},     {"derived", &avoid.derived},
-               {"mixed", &avoid.mixed},         {"multiedge", &avoid.multiedge}};
+               {"mixed", &avoid.mixed},         {"multiedge", &avoid.multiedge},
+               {"inter", &avoid.inter},         {"droptypes", &avoid.droptypes}};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (0 == strcmp(all[i].name, name)) {

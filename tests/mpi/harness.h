@@ -34,6 +34,8 @@ extern struct avoid {
     bool bottom;    /* MPI_BOTTOM */
     bool derived;   /* anything but predefined types */
     bool mixed;     /* different layouts on different ranks and sides */
+    bool inter;     /* inter-communicators */
+    bool droptypes; /* freeing a datatype that a pending or persistent operation still uses */
     bool multiedge; /* several edges between the same two ranks of a graph */
 } avoid;
 /* Sets the named member; false when there is none of that name. */

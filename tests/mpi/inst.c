@@ -397,7 +397,8 @@ static void set_args(const struct inst *t, struct args *a, const struct side *s,
 
     *a = (struct args){.type = sloppy ? MPI_DATATYPE_NULL : MPI_INT};
     if (!s->live) {
-        a->count = sloppy && 0 == h % 2 ? -3 : 0;
+        /* Nobody may conclude anything from it; Open MPI's bindings return early from some zero counts. */
+        a->count = sloppy && 0 == h % 3 ? -3 : 1 == h % 3 ? 5 : 0;
         return;
     }
     a->buf = NULL != s->at && 0 == v ? MPI_BOTTOM : s->org[v];

@@ -56,8 +56,12 @@ void inst_fill(struct inst *t, int round)
 
 int inst_issue(struct inst *t, enum mode mode)
 {
-    const struct call *c = &t->call[0];
+    struct call *c = &t->call[0];
 
+    /* Open MPI 4.1's reduce_init takes two NULL buffers for aliased ones, whatever the count. */
+    if (MODE_PERSISTENT == mode && coll_is_reduction(c->coll) && NULL == c->s.buf && NULL == c->r.buf) {
+        c->s.buf = t->s.org[0];
+    }
     t->call[1].entered = now_seconds();
     switch (c->coll) {
 #define COLL(low, Cap, pattern, style, vary, inplace, inter, ...)                                            \

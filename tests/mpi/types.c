@@ -273,6 +273,7 @@ struct layout *layout_at(const struct layout *l, const void *origin)
     t->shift = at;
     must(MPI_Type_create_hindexed_block(1, 1, &at, l->type, &t->type), "type_create_hindexed_block");
     must(MPI_Type_commit(&t->type), "type_commit");
+    t->handle = t->type;
     t->next = temporary;
     temporary = t;
     return t;
@@ -313,7 +314,7 @@ const struct layout *layout_of_handle(MPI_Datatype type)
         }
     }
     for (const struct layout *t = temporary; NULL != t; t = t->next) {
-        if (t->type == type) {
+        if (t->handle == type) {
             return t;
         }
     }

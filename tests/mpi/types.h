@@ -68,6 +68,7 @@ struct layout {
     int maxitems;        /* more items in one buffer would overlap */
     ptrdiff_t shift;     /* added to every offset: the address in layouts for MPI_BOTTOM */
     bool named;          /* a predefined type */
+    MPI_Datatype handle; /* temporary layouts: the type as MPI knew it, also after the user freed it */
     struct layout *next; /* in the list of temporary layouts */
 };
 
