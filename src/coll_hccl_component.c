@@ -34,6 +34,9 @@ const mca_coll_base_component_t mca_coll_hccl_component = {
     .collm_comm_query = hccl_module_query,
 };
 
+/* The engine is set up: it must be ended when the component closes. */
+static bool driving;
+
 /* Whether the parameter inject names this step and this process. */
 static bool injected(const char *step)
 {
@@ -122,11 +125,35 @@ static int describe_self(hccl_peer_t *mine)
     return override_place(&mine->card);
 }
 
+/* Open MPI's structures change from version to version, and it loads what fits its table of
+ * functions: the component must not run in another one than it was built for. */
+static int check_version(void)
+{
+    char running[MPI_MAX_LIBRARY_VERSION_STRING];
+    char built[32];
+    int len;
+    snprintf(built, sizeof(built), "Open MPI v%d.%d.", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION);
+    if (MPI_SUCCESS == MPI_Get_library_version(running, &len)
+        && 0 == strncmp(running, built, strlen(built))) {
+        return OMPI_SUCCESS;
+    }
+    if (0 == OMPI_PROC_MY_NAME->vpid) {
+        running[strcspn(running, ",")] = '\0';
+        hccl_log_error("this component was built for %sx and does not run in %s: build it for that "
+                       "version, or take its directory out of mca_base_component_path",
+                       built, running);
+    }
+    return OMPI_ERR_NOT_AVAILABLE;
+}
+
 static int open_component(void)
 {
     hccl_peer_t mine;
     hccl_log_init((hccl_log_level_t) hccl_params.verbose, (int) OMPI_PROC_MY_NAME->vpid);
-    int rc = hccl_params_check();
+    int rc = check_version();
+    if (OMPI_SUCCESS == rc) {
+        rc = hccl_params_check();
+    }
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -135,12 +162,20 @@ static int open_component(void)
     if (OMPI_SUCCESS == rc) {
         rc = hccl_procs_publish(&mine);
     }
-    return OMPI_SUCCESS == rc ? hccl_drive_init() : rc;
+    if (OMPI_SUCCESS == rc) {
+        rc = hccl_drive_init();
+        driving = OMPI_SUCCESS == rc;
+    }
+    return rc;
 }
 
+/* Also called when the component could not be opened. */
 static int close_component(void)
 {
-    hccl_drive_fini();
+    if (driving) {
+        hccl_drive_fini();
+        driving = false;
+    }
     hccl_procs_forget();
     hccl_region_destroy();
     hccl_pool_drain();
