@@ -84,21 +84,39 @@ static bool same_architecture(ompi_group_t *group)
     return true;
 }
 
-/* All members must have the same settings, else they would choose differently and hang. */
+/* Whether this rank is the first member that runs the component. */
+static bool is_first(ompi_communicator_t *comm)
+{
+    for (int i = 0; i < ompi_comm_rank(comm); i++) {
+        if (NULL != hccl_procs_find(ompi_group_peer_lookup(comm->c_local_group, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* All members must run this component with the same settings, else they would choose differently
+ * and hang. Said once per job, and where jobs with different settings meet. */
 static bool same_settings(ompi_group_t *group, ompi_communicator_t *comm)
 {
     int n = ompi_group_size(group);
     for (int i = 0; i < n; i++) {
-        const hccl_peer_t *peer = hccl_procs_find(ompi_group_peer_lookup(group, i));
-        if (NULL != peer && peer->settings != hccl_engine.settings_hash) {
-            if (0 == ompi_comm_rank(comm)) {
-                hccl_log_error("rank %d of communicator %s has other coll_hccl parameters than "
-                               "rank 0; they must be the same on all ranks. The component does "
-                               "not serve this communicator",
-                               i, comm->c_name);
-            }
-            return false;
+        ompi_proc_t *proc = ompi_group_peer_lookup(group, i);
+        const hccl_peer_t *peer = hccl_procs_find(proc);
+        if (NULL != peer && peer->settings == hccl_engine.settings_hash) {
+            continue;
         }
+        bool foreign = proc->super.proc_name.jobid != OMPI_PROC_MY_NAME->jobid;
+        if ((foreign || MPI_COMM_WORLD == comm) && is_first(comm)) {
+            hccl_log_error("rank %d of communicator %s %s, unlike rank %d. The component does not "
+                           "serve this communicator",
+                           i, comm->c_name,
+                           NULL == peer ? "does not run coll/hccl, or another version of it"
+                                        : "has other coll_hccl parameters; they must be the same "
+                                          "on all ranks",
+                           ompi_comm_rank(comm));
+        }
+        return false;
     }
     return true;
 }
