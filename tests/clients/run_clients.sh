@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# hccl-timeout: 1500
 #
 # Runs real MPI programs, as Debian packages them, with `--mca coll hccl` alone: mpi4py's benchmark
 # programs and a script of collectives, the HPC Challenge benchmark beside coll/tuned, and a short
