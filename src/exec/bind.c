@@ -364,10 +364,10 @@ static const hccl_side_t *sizing_side(const hccl_exec_t *x, const sides_t *sides
         bool grid = is_gather(x->call.coll) ? sides->recv : sides->send;
         return is_gather(x->call.coll) == grid ? &x->call.recv : &x->call.send;
     }
-    if (sides->in_place || !sides->send) {
-        return &x->call.recv;
+    if (HCCL_COLL_REDUCE_SCATTER == x->call.coll) {
+        return &x->call.send; /* has the counts, in place too */
     }
-    return HCCL_COLL_REDUCE_SCATTER == x->call.coll || !sides->recv ? &x->call.send : &x->call.recv;
+    return sides->recv ? &x->call.recv : &x->call.send;
 }
 
 /* Units of the vector or of a block. 0 bytes known to all ranks: nothing to do. */
@@ -448,8 +448,10 @@ int hccl_exec_bind(hccl_exec_t *x, bool *nothing)
     }
     x->root = plan_root(x);
     make_views(x, &sides);
-    if (HCCL_VIEW_TABLE == x->grid && 0 == x->hc->remote_size) {
-        x->len = HCCL_COLL_REDUCE_SCATTER == x->call.coll ? x->send.len : x->recv.len;
+    if (HCCL_COLL_REDUCE_SCATTER == x->call.coll) {
+        x->len = x->send.len;
+    } else if (HCCL_VIEW_TABLE == x->grid && 0 == x->hc->remote_size) {
+        x->len = x->recv.len;
     }
     int rc = x->error;
     if (OMPI_SUCCESS == rc) {

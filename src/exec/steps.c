@@ -208,6 +208,9 @@ static void start_message(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *s
     int tag = x->tag + (int) (c - x->cursor);
     int rank = HCCL_PEER_RANK(step->peer);
     ompi_communicator_t *comm = comm_of(x, step->peer);
+    if (comm != x->hc->comm) {
+        tag += 2 * hccl_engine.tag_ids * HCCL_CURSORS; /* not to meet that communicator's own */
+    }
     ompi_request_t **req = &c->req[c->nreq];
     int rc = sends ? MCA_PML_CALL(isend(data, bytes, &ompi_mpi_byte.dt, rank, tag,
                                         MCA_PML_BASE_SEND_STANDARD, comm, req))
