@@ -33,9 +33,22 @@ static void forget(hccl_lane_t *lane)
     lane->regions = NULL;
 }
 
-int hccl_lane_prepare(hccl_lane_t *lane, uint64_t key, int nlocal, int me,
+/* The key in the directories. A rank that has freed a communicator can use its number again, in a
+ * group without a peer that has yet to look up the first one: so the key tells the members too. */
+static uint64_t key_of(uint64_t number, int nlocal, const hccl_region_card_t *const *cards)
+{
+    uint64_t key = number;
+    for (int i = 0; i < nlocal; i++) {
+        key = (key ^ cards[i]->nonce) * UINT64_C(0x9e3779b97f4a7c15);
+        key ^= key >> 32;
+    }
+    return key < HCCL_KEY_FIRST ? key + HCCL_KEY_FIRST : key;
+}
+
+int hccl_lane_prepare(hccl_lane_t *lane, uint64_t number, int nlocal, int me,
                       const hccl_region_card_t *const *cards)
 {
+    uint64_t key = key_of(number, nlocal, cards);
     lane->nlocal = nlocal;
     lane->me = me;
     lane->cells = calloc((size_t) nlocal, sizeof(*lane->cells));
@@ -101,13 +114,14 @@ void hccl_lane_close(hccl_lane_t *lane)
 
 bool hccl_lane_look(hccl_lane_t *lane, uint64_t tag)
 {
-    uint64_t lowest = UINT64_MAX;
+    uint64_t lowest = UINT64_MAX / 2; /* the sum with nslots must not overflow */
     for (int i = 0; i < lane->nlocal; i++) {
         if (i != lane->me) {
             /* Ordering 2 of shm_layout.h: what the peer read, before I overwrite it. */
             uint64_t ack = atomic_load_explicit(&lane->cells[i].cell->ack, memory_order_acquire);
-            lowest = ack < lowest ? ack : lowest;
-            if (ack < tag) {
+            if (ack >= tag) {
+                lowest = ack < lowest ? ack : lowest;
+            } else if (!hccl_region_is_closed(&lane->cells[i])) {
                 return false;
             }
         }

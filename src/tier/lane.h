@@ -40,9 +40,10 @@ typedef struct hccl_lane {
 /** Sets up a lane that is not open yet. nslots: a power of two. */
 void hccl_lane_init(hccl_lane_t *lane, uint64_t nslots, size_t slot_bytes);
 
-/** The local half of opening: takes a cell under key and maps the regions of all peers.
- *  cards[nlocal]. On an error everything is undone. */
-HCCL_CHECKED int hccl_lane_prepare(hccl_lane_t *lane, uint64_t key, int nlocal, int me,
+/** The local half of opening: takes a cell and maps the regions of all peers. number: of the lane,
+ *  the same on all its ranks and no other's of the same ranks that is alive. cards[nlocal], in the
+ *  same order on all ranks. On an error everything is undone. */
+HCCL_CHECKED int hccl_lane_prepare(hccl_lane_t *lane, uint64_t number, int nlocal, int me,
                                    const hccl_region_card_t *const *cards);
 
 /** The other half, after all ranks have agreed that everyone has prepared. */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define PAGE_BYTES ((size_t) 4096)
+#define PIECE_BYTES ((size_t) 262144) /* reserved by one system call */
 
 /* Cells that were given back, by size: a new cell of the same size takes one of these first. */
 typedef struct free_cell {
@@ -65,6 +66,23 @@ static bool allowed_by_limit(uint64_t size)
            && (RLIM_INFINITY == limit.rlim_cur || size <= limit.rlim_cur);
 }
 
+/* Reserves memory of the region now, so that a lack of it is an error here and no signal later.
+ * Piece by piece: some kernels break off, and undo, what a signal interrupts. */
+static bool reserve(int fd, size_t offset, size_t bytes)
+{
+    while (bytes > 0) {
+        size_t piece = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
+        int rc = posix_fallocate(fd, (off_t) offset, (off_t) piece);
+        if (0 == rc) {
+            offset += piece;
+            bytes -= piece;
+        } else if (EINTR != rc) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int hccl_region_create(uint64_t size, hccl_region_card_t *card, const char **why)
 {
     memset(card, 0, sizeof(*card));
@@ -83,7 +101,7 @@ int hccl_region_create(uint64_t size, hccl_region_card_t *card, const char **why
     }
     void *base = MAP_FAILED;
     if (0 == ftruncate(fd, (off_t) size)
-        && 0 == posix_fallocate(fd, 0, (off_t) offsetof(hccl_region_head_t, directory))) {
+        && reserve(fd, 0, offsetof(hccl_region_head_t, directory))) {
         base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }
     uint64_t nonce = 0;
@@ -145,26 +163,48 @@ static uint64_t home_of(uint64_t key)
 static bool enter(hccl_cell_ref_t *mine)
 {
     uint64_t home = home_of(mine->key);
+    size_t reserved = 0;
     for (uint64_t i = 0; i < HCCL_DIR_ENTRIES; i++) {
         size_t at = (home + i) % HCCL_DIR_ENTRIES;
         hccl_dir_entry_t *e = &region.mine->directory[at];
         /* The head's first page is reserved at creation, the directory's as they are needed. */
         size_t page = offsetof(hccl_region_head_t, directory[at]) / PAGE_BYTES * PAGE_BYTES;
-        if (0 != posix_fallocate(region.fd, (off_t) page, (off_t) PAGE_BYTES)) {
+        if (page != reserved && !reserve(region.fd, page, PAGE_BYTES)) {
             return false;
         }
+        reserved = page;
         if (atomic_load_explicit(&e->key, memory_order_relaxed) < HCCL_KEY_FIRST) {
             region.generation += 2;
             mine->entry = e;
             mine->generation = region.generation;
             uint64_t offset = (uint64_t) ((char *) mine->cell - (char *) region.mine);
-            atomic_store_explicit(&e->offset, offset, memory_order_relaxed);
-            atomic_store_explicit(&e->generation, mine->generation, memory_order_relaxed);
+            /* Ordering 5 of shm_layout.h: all after the mark that the entry bears until here. */
+            atomic_store_explicit(&e->offset, offset, memory_order_release);
+            atomic_store_explicit(&e->generation, mine->generation, memory_order_release);
             atomic_store_explicit(&e->key, mine->key, memory_order_release);
             return true;
         }
     }
     return false;
+}
+
+/* Frees an entry of my directory. Marks that no look-up has to pass become empty again: in front of
+ * an empty entry nothing follows, so whoever is just passing them misses nothing. */
+static void leave(hccl_dir_entry_t *entry)
+{
+    size_t at = (size_t) (entry - region.mine->directory);
+    size_t next = (at + 1) % HCCL_DIR_ENTRIES;
+    atomic_store_explicit(&entry->key, HCCL_KEY_REMOVED, memory_order_release);
+    if (HCCL_KEY_EMPTY
+        != atomic_load_explicit(&region.mine->directory[next].key, memory_order_relaxed)) {
+        return;
+    }
+    while (HCCL_KEY_REMOVED
+           == atomic_load_explicit(&region.mine->directory[at].key, memory_order_relaxed)) {
+        atomic_store_explicit(&region.mine->directory[at].key, HCCL_KEY_EMPTY,
+                              memory_order_release);
+        at = (at + HCCL_DIR_ENTRIES - 1) % HCCL_DIR_ENTRIES;
+    }
 }
 
 /* Memory of the given whole number of pages: a cell given back, or new. 0: no room. */
@@ -179,9 +219,7 @@ static uint64_t take_memory(size_t bytes)
             return offset;
         }
     }
-    /* Reserve the pages now, so that a lack of memory is an error here and no signal later. */
-    if (bytes > region.size - region.used
-        || 0 != posix_fallocate(region.fd, (off_t) region.used, (off_t) bytes)) {
+    if (bytes > region.size - region.used || !reserve(region.fd, region.used, bytes)) {
         return 0;
     }
     uint64_t offset = region.used;
@@ -202,19 +240,15 @@ static void give_memory(uint64_t offset, size_t bytes)
 /* Whether a peer has read all tags up to last. */
 static bool peer_has_read(const hccl_cell_ref_t *peer, uint64_t last)
 {
-    hccl_dir_entry_t *e = peer->entry;
-    if (atomic_load_explicit(&e->key, memory_order_acquire) != peer->key
-        || atomic_load_explicit(&e->generation, memory_order_acquire) != peer->generation) {
-        return true; /* closed, or closed and gone */
-    }
     /* If the peer closes its cell and reuses it just now, this reads something meaningless: too
      * small only delays, and too large is true. */
-    return atomic_load_explicit(&peer->cell->ack, memory_order_acquire) >= last;
+    return hccl_region_is_closed(peer)
+           || atomic_load_explicit(&peer->cell->ack, memory_order_acquire) >= last;
 }
 
 static void remove_cell(const hccl_cell_ref_t *mine, size_t bytes)
 {
-    atomic_store_explicit(&mine->entry->key, HCCL_KEY_REMOVED, memory_order_release);
+    leave(mine->entry);
     give_memory((uint64_t) ((char *) mine->cell - (char *) region.mine), bytes);
 }
 
@@ -345,18 +379,22 @@ int hccl_region_map(const hccl_region_card_t *card, hccl_region_head_t **base)
 int hccl_region_find(hccl_region_head_t *base, uint64_t key, hccl_cell_ref_t *ref)
 {
     uint64_t home = home_of(key);
-    uint64_t best = 0; /* an open cell counts above all closed ones, then the youngest */
+    uint64_t best = 0;
     for (uint64_t i = 0; i < HCCL_DIR_ENTRIES; i++) {
         hccl_dir_entry_t *e = &base->directory[(home + i) % HCCL_DIR_ENTRIES];
         uint64_t found = atomic_load_explicit(&e->key, memory_order_acquire);
         if (HCCL_KEY_EMPTY == found) {
             break;
         }
+        if (key != found) {
+            continue;
+        }
         uint64_t generation = atomic_load_explicit(&e->generation, memory_order_acquire);
-        uint64_t rank = 0 == generation % 2 ? UINT64_MAX - 1 : generation;
-        if (key == found && rank > best) {
-            best = rank;
-            uint64_t offset = atomic_load_explicit(&e->offset, memory_order_relaxed);
+        uint64_t offset = atomic_load_explicit(&e->offset, memory_order_acquire);
+        /* Ordering 5 of shm_layout.h: if the owner is giving this entry to another cell, it is not
+         * the one looked for, which stays. */
+        if (key == atomic_load_explicit(&e->key, memory_order_relaxed) && generation > best) {
+            best = generation;
             *ref = (hccl_cell_ref_t){.cell = (hccl_cell_t *) ((char *) base + offset),
                                      .entry = e,
                                      .key = key,

@@ -11,6 +11,7 @@
 #ifndef HCCL_TIER_REGION_H
 #define HCCL_TIER_REGION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/codes.h"
@@ -55,8 +56,18 @@ void hccl_region_close(const hccl_cell_ref_t *mine, size_t bytes, const hccl_cel
  *  is not possible. Thread-safe. */
 HCCL_CHECKED int hccl_region_map(const hccl_region_card_t *card, hccl_region_head_t **base);
 
-/** Looks up a peer's cell in its mapped region: the open one under this key, or the one closed
- *  last. HCCL_ERR_INTERNAL when there is none. */
+/** Looks up a peer's cell in its mapped region: the youngest one under this key, open or closed.
+ *  HCCL_ERR_INTERNAL when there is none. */
 HCCL_CHECKED int hccl_region_find(hccl_region_head_t *base, uint64_t key, hccl_cell_ref_t *ref);
+
+/** Whether the owner of a cell has closed it: it reads nothing through this lane any more, and the
+ *  cell's acknowledgement means nothing any more. */
+static inline bool hccl_region_is_closed(const hccl_cell_ref_t *ref)
+{
+    /* Ordering 4 of shm_layout.h: what the owner read, before what I do now. */
+    return ref->key != atomic_load_explicit(&ref->entry->key, memory_order_acquire)
+           || ref->generation
+                  != atomic_load_explicit(&ref->entry->generation, memory_order_acquire);
+}
 
 #endif

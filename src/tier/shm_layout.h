@@ -11,7 +11,7 @@
  * Tags. Publications of a lane are numbered 1, 2, 3, ... for ever, alike on all ranks of the node:
  * tag t lies in slot t mod nslots of its publisher (who may leave a tag unused).
  *
- * Ordering. Three pairs of accesses carry everything:
+ * Ordering. These pairs of accesses carry everything:
  *  1. A publisher writes payload, bytes and signature, then stores tag with release; a reader
  *     loads tag with acquire and, when it is the one awaited, reads the rest. So it sees the whole
  *     publication.
@@ -22,7 +22,12 @@
  *     opens the lane (network messages order them); peers look the entry up after the agreement.
  *  4. Closing: the owner of a cell that has ended its last operation stores its entry's generation
  *     with release; it reuses the memory when each peer's ack has reached the last tag, or the
- *     peer's own entry is closed or gone: then nobody will read it again.
+ *     peer's own entry is closed or gone: then nobody will read its publications again. A peer may
+ *     still look at its ack, to publish what others read: it reads something meaningless then, so
+ *     whoever finds an ack too low asks whether the cell is closed, which counts as the highest.
+ *  5. Look-up: an entry that is given to another cell bears the mark REMOVED in between. It is
+ *     stored before the new offset and generation (release), which a reader loads with acquire
+ *     before it loads the key again: so a reader never takes new values for those of the old key.
  * A reader compares the tag for equality: the tags of a slot grow by nslots, and the next one is
  * stored only after every peer has acknowledged the previous one (2), so a reader that waits for t
  * finds an older tag or t itself, never a newer one.
@@ -57,7 +62,9 @@ typedef struct hccl_cell {
 
 /** A directory entry: where the cell with this key is. Keys below HCCL_KEY_FIRST are marks. A
  *  communicator's number may be used again while peers still read the cell of its predecessor, so
- *  two entries can have the same key: the generation tells them apart. */
+ *  two entries can have the same key: the generation tells them apart. The key holds what tells
+ *  communicators of different groups apart (tier/lane.c), so the owner and a peer that looks up
+ *  made all cells of one key together, one after the other: the youngest one is meant. */
 typedef struct hccl_dir_entry {
     _Atomic uint64_t key;
     _Atomic uint64_t offset;     /* bytes from the start of the region */
@@ -83,8 +90,8 @@ typedef struct hccl_region_head {
 /** Distance of slots, and where slot i of a cell begins. */
 static inline size_t hccl_slot_stride(size_t slot_bytes)
 {
-    return sizeof(hccl_slot_t)
-           + (slot_bytes + HCCL_LINE_BYTES - 1) / HCCL_LINE_BYTES * HCCL_LINE_BYTES;
+    size_t bytes = sizeof(hccl_slot_t) + slot_bytes + HCCL_LINE_PAIR_BYTES - 1;
+    return bytes / HCCL_LINE_PAIR_BYTES * HCCL_LINE_PAIR_BYTES;
 }
 
 static inline hccl_slot_t *hccl_cell_slot(hccl_cell_t *cell, size_t stride, uint64_t index)
