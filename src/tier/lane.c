@@ -35,10 +35,10 @@ static void forget(hccl_lane_t *lane)
 
 /* The key in the directories. A rank that has freed a communicator can use its number again, in a
  * group without a peer that has yet to look up the first one: so the key tells the members too. */
-static uint64_t key_of(uint64_t number, int nlocal, const hccl_region_card_t *const *cards)
+static uint64_t key_of(uint64_t number, size_t nlocal, const hccl_region_card_t *const *cards)
 {
     uint64_t key = number;
-    for (int i = 0; i < nlocal; i++) {
+    for (size_t i = 0; i < nlocal; i++) {
         key = (key ^ cards[i]->nonce) * UINT64_C(0x9e3779b97f4a7c15);
         key ^= key >> 32;
     }
@@ -48,7 +48,7 @@ static uint64_t key_of(uint64_t number, int nlocal, const hccl_region_card_t *co
 int hccl_lane_prepare(hccl_lane_t *lane, uint64_t number, int nlocal, int me,
                       const hccl_region_card_t *const *cards)
 {
-    uint64_t key = key_of(number, nlocal, cards);
+    uint64_t key = key_of(number, (size_t) nlocal, cards);
     lane->nlocal = nlocal;
     lane->me = me;
     lane->cells = calloc((size_t) nlocal, sizeof(*lane->cells));

@@ -1,0 +1,112 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The lane protocol under ThreadSanitizer: threads stand for ranks, lanes lie in plain memory. Not
+ * a part of the other programs: run_tsan.sh compiles it with -fsanitize=thread.
+ *
+ * The sanitizer follows release and acquire, so a missing one is reported as a race even where this
+ * processor orders the accesses by itself.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tier/lane.h"
+
+enum { RANKS = 3, SLOTS = 8, SLOT_BYTES = 200, TAGS = 30000 };
+
+static hccl_cell_t *cells[RANKS];
+static hccl_dir_entry_t entries[RANKS];
+
+static void fail(const char *what, int rank, uint64_t tag)
+{
+    fprintf(stderr, "rank %d, tag %llu: %s\n", rank, (unsigned long long) tag, what);
+    exit(1);
+}
+
+static size_t length_of(int rank, uint64_t tag)
+{
+    return (size_t) (tag * 37 + (uint64_t) rank * 11) % (SLOT_BYTES + 1);
+}
+
+static void read_peer(hccl_lane_t *lane, int rank, int peer, uint64_t tag)
+{
+    hccl_slot_t *slot;
+    size_t n = length_of(peer, tag);
+    while (NULL == (slot = hccl_lane_peek(lane, peer, tag))) {
+        sched_yield();
+    }
+    const unsigned char *at = hccl_slot_payload(slot, n);
+    if (slot->bytes != n || slot->signature != (uint32_t) tag) {
+        fail("wrong head", rank, tag);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (at[i] != (unsigned char) (tag + (uint64_t) peer)) {
+            fail("wrong payload", rank, tag);
+        }
+    }
+}
+
+static void *rank_main(void *arg)
+{
+    int rank = (int) (size_t) arg;
+    hccl_cell_ref_t refs[RANKS];
+    hccl_lane_t lane;
+    hccl_lane_init(&lane, SLOTS, SLOT_BYTES);
+    for (int i = 0; i < RANKS; i++) {
+        refs[i] =
+            (hccl_cell_ref_t){.cell = cells[i], .entry = &entries[i], .key = 5, .generation = 2};
+    }
+    lane.nlocal = RANKS;
+    lane.me = rank;
+    lane.cells = refs;
+    for (uint64_t tag = 1; tag <= TAGS; tag++) {
+        while (!hccl_lane_has_room(&lane, tag)) {
+            sched_yield();
+        }
+        size_t n = length_of(rank, tag);
+        hccl_slot_t *slot = hccl_lane_slot(&lane, tag);
+        memset(hccl_slot_payload(slot, n), (int) (unsigned char) (tag + (uint64_t) rank), n);
+        hccl_lane_publish(slot, tag, (uint32_t) tag, n);
+        for (int peer = 0; peer < RANKS; peer++) {
+            if (peer != rank) {
+                read_peer(&lane, rank, peer, tag);
+            }
+        }
+        hccl_lane_acknowledge(&lane, tag);
+    }
+    /* Rank 0 closes and its memory is used again, once the others have read everything. */
+    if (0 == rank) {
+        while (!hccl_lane_look(&lane, TAGS)) {
+            sched_yield();
+        }
+        memset((void *) cells[0], 0, sizeof(hccl_cell_t) + SLOTS * lane.stride);
+    }
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t threads[RANKS];
+    size_t bytes = sizeof(hccl_cell_t) + SLOTS * hccl_slot_stride(SLOT_BYTES);
+    for (int i = 0; i < RANKS; i++) {
+        cells[i] = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+        if (NULL == cells[i]) {
+            return 1;
+        }
+        memset((void *) cells[i], 0, bytes);
+        atomic_store(&entries[i].key, 5);
+        atomic_store(&entries[i].generation, 2);
+    }
+    for (int i = 0; i < RANKS; i++) {
+        if (0 != pthread_create(&threads[i], NULL, rank_main, (void *) (size_t) i)) {
+            return 1;
+        }
+    }
+    for (int i = 0; i < RANKS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    return 0;
+}
