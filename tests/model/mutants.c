@@ -11,10 +11,11 @@
 const char *mutant_name(mutant_kind_t kind)
 {
     static const char *const names[MUTANT_KINDS] = {
-        "drop-publish", "drop-copy", "drop-fetch", "drop-combine",   "drop-send",
-        "drop-recv",    "drop-wait", "late-wait",  "peer",           "source-peer",
-        "operand",      "source",    "count",      "publish-number", "read-number",
-        "swap-sources", "twice",     "base",       "early-ack",
+        "drop-publish",   "drop-copy",   "drop-fetch",   "drop-combine",  "drop-send",
+        "drop-recv",      "drop-wait",   "drop-measure", "early-measure", "late-wait",
+        "peer",           "source-peer", "operand",      "source",        "count",
+        "publish-number", "read-number", "swap-sources", "twice",         "base",
+        "early-ack",
     };
     return names[kind];
 }
@@ -74,6 +75,13 @@ static bool drop(hccl_plan_t *plan, hccl_step_t *steps, int i, bool right_kind)
     return true;
 }
 
+static void swap_steps(hccl_step_t *a, hccl_step_t *b)
+{
+    hccl_step_t other = *a;
+    *a = *b;
+    *b = other;
+}
+
 static bool plant_peer(hccl_step_t *s, int size)
 {
     if (!is_message(s) || 0 != (s->peer & HCCL_PEER_REMOTE) || size < 3) {
@@ -95,7 +103,7 @@ static bool plant_number(hccl_plan_t *plan, int32_t *number)
 /* Another base of the plan that a step may name in place of this one. */
 static bool plant_base(hccl_plan_t *plan, hccl_step_t *s)
 {
-    if (0 == s->count || HCCL_STEP_WAIT == s->kind || plan->ntmp < 1) {
+    if (0 == s->count || HCCL_BASE_SIZES == s->base || plan->ntmp < 1) {
         return false;
     }
     s->base = HCCL_BASE_TMP == s->base ? HCCL_BASE_RECV : HCCL_BASE_TMP;
@@ -121,13 +129,15 @@ static bool plant_in_step(hccl_plan_t *plan, hccl_step_t *steps, mutant_kind_t k
         return drop(plan, steps, i, HCCL_STEP_RECV == s->kind);
     case MUTANT_DROP_WAIT:
         return drop(plan, steps, i, HCCL_STEP_WAIT == s->kind);
+    case MUTANT_DROP_MEASURE:
+        return drop(plan, steps, i, HCCL_STEP_MEASURE == s->kind);
+    case MUTANT_EARLY_MEASURE:
+        return HCCL_STEP_MEASURE == s->kind && i > 0 && (swap_steps(&s[-1], s), true);
     case MUTANT_LATE_WAIT:
         if (HCCL_STEP_WAIT != s->kind || i + 1 == plan->nsteps || HCCL_STEP_WAIT == s[1].kind) {
             return false;
         }
-        hccl_step_t wait = s[0];
-        s[0] = s[1];
-        s[1] = wait;
+        swap_steps(&s[0], &s[1]);
         plan->max_requests += 1; /* as the builder would count */
         return true;
     case MUTANT_PEER:
@@ -227,7 +237,7 @@ static bool is_own(const hccl_plan_t *plan, int base)
 static bool overlap(const hccl_plan_t *plan, bool alias, int base_a, int first_a, int count_a,
                     int base_b, int first_b, int count_b)
 {
-    bool user = base_a < HCCL_BASE_TMP && base_b < HCCL_BASE_TMP && alias;
+    bool user = base_a <= HCCL_BASE_RECV && base_b <= HCCL_BASE_RECV && alias;
     if (0 == count_a || 0 == count_b || (base_a != base_b && !user)) {
         return false;
     }
@@ -245,7 +255,7 @@ static bool is_dead(const world_t *w, const hccl_plan_t *plan, int from, int bas
     for (int i = from; i < plan->nsteps; i++) {
         const hccl_step_t *s = &plan->steps[i];
         bool reads = HCCL_STEP_SEND == s->kind || HCCL_STEP_PUBLISH == s->kind;
-        if (HCCL_STEP_WAIT == s->kind) {
+        if (HCCL_STEP_WAIT == s->kind || HCCL_STEP_MEASURE == s->kind) {
             continue;
         }
         if (reads && overlap(plan, alias, s->base, s->first, s->count, base, first, count)) {
@@ -282,6 +292,9 @@ static bool disturbs(const hccl_plan_t *plan, bool alias, const hccl_step_t *s,
     bool reads = HCCL_STEP_SEND == s->kind || HCCL_STEP_PUBLISH == s->kind;
     if (HCCL_STEP_WAIT == s->kind) {
         return false;
+    }
+    if (HCCL_STEP_MEASURE == s->kind) {
+        return HCCL_BASE_SIZES == message->base && received;
     }
     if (HCCL_STEP_COPY == s->kind && onto_itself(plan, s)) {
         alias = false; /* in place it does nothing */

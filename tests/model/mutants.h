@@ -16,6 +16,8 @@ typedef enum {
     MUTANT_DROP_SEND,
     MUTANT_DROP_RECV,
     MUTANT_DROP_WAIT,
+    MUTANT_DROP_MEASURE,
+    MUTANT_EARLY_MEASURE,  /* the MEASURE comes before the step in front of it */
     MUTANT_LATE_WAIT,      /* the WAIT comes after the step behind it */
     MUTANT_PEER,           /* a message goes to, or comes from, the next rank */
     MUTANT_SOURCE_PEER,    /* another rank's publication is read */
