@@ -226,7 +226,8 @@ int hccl_exec_plan(hccl_exec_t *x, bool flat)
         return rc;
     }
     hccl_case_t c = case_of(x, shape);
-    hccl_query_t query = {.c = &c, .bytes = query_bytes(x), .commutative = x->commutative};
+    hccl_query_t query = {
+        .c = &c, .bytes = query_bytes(x), .commutative = x->commutative, .no_lanes = x->flat};
     hccl_choice_t choice = hccl_select(&query);
     rc = find_plan(x, &c, choice.algorithm, &plan);
     if (OMPI_SUCCESS != rc) {

@@ -85,17 +85,24 @@ static int index_of(rule_t *rule)
     return index - 1;
 }
 
+static bool fits(int index, const hccl_query_t *query)
+{
+    const hccl_algo_t *algo = &hccl_algos[index];
+    return !(query->no_lanes && 0 != (algo->fits & HCCL_FITS_SHARED_MEMORY))
+           && hccl_algo_fits(algo, query->c, query->commutative);
+}
+
 hccl_choice_t hccl_select(const hccl_query_t *query)
 {
     const hccl_case_t *c = query->c;
     int index = forced[c->coll] - 1;
-    if (index >= 0 && hccl_algo_fits(&hccl_algos[index], c, query->commutative)) {
+    if (index >= 0 && fits(index, query)) {
         return (hccl_choice_t){.algorithm = index, .segment = 0};
     }
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (applies(&rules[i], query)) {
             index = index_of(&rules[i]);
-            if (index >= 0 && hccl_algo_fits(&hccl_algos[index], c, query->commutative)) {
+            if (index >= 0 && fits(index, query)) {
                 return (hccl_choice_t){.algorithm = index, .segment = rules[i].segment};
             }
         }
@@ -103,8 +110,7 @@ hccl_choice_t hccl_select(const hccl_query_t *query)
     /* Inter-communicators and neighbourhoods have one algorithm each; the unit test of the table
      * makes sure that there is one for every case. */
     index = 0;
-    while (c->coll != hccl_algos[index].coll
-           || !hccl_algo_fits(&hccl_algos[index], c, query->commutative)) {
+    while (c->coll != hccl_algos[index].coll || !fits(index, query)) {
         index++;
     }
     return (hccl_choice_t){.algorithm = index, .segment = 0};

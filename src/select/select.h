@@ -20,6 +20,8 @@ typedef struct hccl_query {
     size_t bytes;     /* of the vector; GRID collectives: of one block (on average, if they
                           differ); 0 when not every rank knows */
     bool commutative; /* the op commutes; true for collectives without op */
+    bool no_lanes;    /* only the network tier can be had: algorithms with shared memory are out,
+                          forced or not */
 } hccl_query_t;
 
 typedef struct hccl_choice {
