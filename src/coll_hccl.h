@@ -32,6 +32,9 @@ OMPI_MODULE_DECLSPEC extern const mca_coll_base_component_t mca_coll_hccl_compon
 /** Registers all parameters with Open MPI. */
 HCCL_CHECKED int hccl_params_register(void);
 
+/** The component could be set up; else it has said why and serves nothing. */
+extern bool hccl_component_works;
+
 /** Checks all values. A bad one gets one message (from rank 0 of MPI_COMM_WORLD) that names it and
  *  what is accepted, and OMPI_ERR_BAD_PARAM is returned, on all ranks alike. */
 HCCL_CHECKED int hccl_params_check(void);

@@ -34,8 +34,7 @@ const mca_coll_base_component_t mca_coll_hccl_component = {
     .collm_comm_query = hccl_module_query,
 };
 
-/* The engine is set up: it must be ended when the component closes. */
-static bool driving;
+bool hccl_component_works;
 
 /* Whether the parameter inject names this step and this process. */
 static bool injected(const char *step)
@@ -148,10 +147,9 @@ static int check_version(void)
     return OMPI_ERR_NOT_AVAILABLE;
 }
 
-static int open_component(void)
+static int set_up(void)
 {
     hccl_peer_t mine;
-    hccl_log_init((hccl_log_level_t) hccl_params.verbose, (int) OMPI_PROC_MY_NAME->vpid);
     int rc = check_version();
     if (OMPI_SUCCESS == rc) {
         rc = hccl_params_check();
@@ -164,19 +162,24 @@ static int open_component(void)
     if (OMPI_SUCCESS == rc) {
         rc = hccl_procs_publish(&mine);
     }
-    if (OMPI_SUCCESS == rc) {
-        rc = hccl_drive_init();
-        driving = OMPI_SUCCESS == rc;
-    }
-    return rc;
+    return OMPI_SUCCESS == rc ? hccl_drive_init() : rc;
 }
 
-/* Also called when the component could not be opened. */
+/* Succeeds always; what does not work serves no communicator (coll_hccl_module.c). For when the only
+ * component asked for fails to open, Open MPI 4.1 prints a help text with arguments missing, which
+ * may crash it; a communicator that nobody serves ends MPI_Init cleanly. */
+static int open_component(void)
+{
+    hccl_log_init((hccl_log_level_t) hccl_params.verbose, (int) OMPI_PROC_MY_NAME->vpid);
+    hccl_component_works = OMPI_SUCCESS == set_up();
+    return OMPI_SUCCESS;
+}
+
 static int close_component(void)
 {
-    if (driving) {
+    if (hccl_component_works) {
         hccl_drive_fini();
-        driving = false;
+        hccl_component_works = false;
     }
     hccl_procs_forget();
     hccl_region_destroy();

@@ -123,6 +123,9 @@ static bool same_settings(ompi_group_t *group, ompi_communicator_t *comm)
 
 mca_coll_base_module_t *hccl_module_query(ompi_communicator_t *comm, int *priority)
 {
+    if (!hccl_component_works) {
+        return NULL;
+    }
     if (!same_architecture(comm->c_local_group) || !same_architecture(comm->c_remote_group)) {
         hccl_log_info("communicator %s spans different architectures: not served", comm->c_name);
         return NULL;
