@@ -372,9 +372,9 @@ int main(int argc, char **argv)
         begin = now_seconds();
         before = failures();
         cases = 0;
-        if (COLL_COUNT == c) {
+        if (COLL_COUNT == c && 0 == rank) {
             run_reduce_local();
-        } else {
+        } else if (COLL_COUNT != c) {
             run_coll((enum coll_id) c);
         }
         good = report(name, before, begin) && good;
