@@ -103,7 +103,7 @@ static uint64_t block_units(const hccl_checker_t *k, int seg, int nblocks, int b
     case HCCL_GRID_EQUAL:
         return here;
     case HCCL_GRID_PRIVATE:
-        return 1;
+        return k->sized ? table_units(k, units, block) : 1;
     default:
         return 0;
     }
@@ -153,6 +153,9 @@ uint64_t hccl_check_units(const hccl_checker_t *k, int rank, int seg, int base, 
     if (0 == count) {
         return 0;
     }
+    if (HCCL_BASE_SIZES == base) {
+        return (uint64_t) count * sizeof(size_t);
+    }
     if (HCCL_HOLDS_OWN == hccl_check_holds(&k->role[rank], base)) {
         return k->own_units[seg * k->world.n + rank];
     }
@@ -193,6 +196,9 @@ hccl_cell_t *hccl_check_cells(const hccl_checker_t *k, int rank, const hccl_walk
     }
     if (HCCL_BASE_RECV == base) {
         return c->recv + k->before[first];
+    }
+    if (HCCL_BASE_SIZES == base) {
+        return c->sizes + k->before[first];
     }
     int area = k->before[k->world.plans[rank]->tmp_blocks];
     return c->tmp + (size_t) (base - HCCL_BASE_TMP) * (size_t) area + k->before[first];
@@ -239,6 +245,10 @@ int hccl_check_allocate(hccl_checker_t *k, int rank)
         c->send = hccl_check_take(k, (size_t) nsend * sizeof(hccl_cell_t));
         c->recv = hccl_check_take(k, (size_t) nrecv * sizeof(hccl_cell_t));
         c->tmp = hccl_check_take(k, ntmp * sizeof(hccl_cell_t));
+        if (k->sized) {
+            c->sizes = hccl_check_take(k, (size_t) k->tracked * sizeof(hccl_cell_t));
+            c->room = hccl_check_take(k, (size_t) k->tracked * sizeof(bool));
+        }
         if (k->failed) {
             return HCCL_ERR_NOMEM;
         }
@@ -256,6 +266,60 @@ int hccl_check_allocate(hccl_checker_t *k, int rank)
     return HCCL_OK;
 }
 
+/* The size of a block stands for itself, whoever passes it on. */
+static hccl_cell_t size_of_block(int block)
+{
+    return contribution(UINT32_MAX, (uint64_t) block);
+}
+
+/* What a rank knows of sizes before the first step: the root all, the others their own. */
+static void fill_sizes(const hccl_checker_t *k, int rank, const hccl_walker_t *c)
+{
+    int me = k->world.cases[rank].me;
+    for (int i = 0; i < k->tracked && k->at[i] < k->world.plans[rank]->nblocks; i++) {
+        int block = hccl_check_block(k, rank, HCCL_BASE_SIZES, k->at[i]);
+        if (k->role[rank].root || block == me) {
+            c->sizes[i] = size_of_block(block);
+        }
+    }
+}
+
+void hccl_check_measure(hccl_checker_t *k, int rank, hccl_walker_t *c)
+{
+    for (int i = 0; i < k->tracked; i++) {
+        const hccl_cell_t *cell = &c->sizes[i];
+        hccl_cell_t must = size_of_block(hccl_check_block(k, rank, HCCL_BASE_SIZES, k->at[i]));
+        if (0 != cell->receiving) {
+            hccl_check_fail(k, "rank %d step %d MEASURE: the size of position %d is under way",
+                            rank, c->step, k->at[i]);
+        } else if (0 != cell->n && cell->sum != must.sum) {
+            hccl_check_fail(k, "rank %d step %d MEASURE: position %d has the size of another block",
+                            rank, c->step, k->at[i]);
+        }
+        c->room[i] = 0 != cell->n;
+    }
+}
+
+bool hccl_check_room(hccl_checker_t *k, int rank, const hccl_walker_t *c, int base, int first,
+                     int count)
+{
+    if (!k->sized || base < HCCL_BASE_TMP || 0 == count) {
+        return true;
+    }
+    for (int i = k->before[first]; i < k->before[first + count]; i++) {
+        if (!c->room[i]) {
+            hccl_check_fail(k,
+                            "rank %d step %d %s: there is no room for position %d, whose size no "
+                            "MEASURE has seen",
+                            rank, c->step,
+                            hccl_check_step_name(k->world.plans[rank]->steps[c->step].kind),
+                            k->at[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
 void hccl_check_fill(hccl_checker_t *k, int rank, hccl_walker_t *c)
 {
     const hccl_role_t *role = &k->role[rank];
@@ -265,6 +329,9 @@ void hccl_check_fill(hccl_checker_t *k, int rank, hccl_walker_t *c)
         int nrecv = HCCL_HOLDS_OWN == role->recv ? 1 : k->before[role->nrecv];
         memset(c->tmp, 0, ntmp * sizeof(hccl_cell_t));
         memset(c->recv, 0, (size_t) nrecv * sizeof(hccl_cell_t));
+    }
+    if (k->sized) {
+        fill_sizes(k, rank, c);
     }
     if (HCCL_HOLDS_OWN == role->send) {
         if (k->rank[rank].own_followed) {

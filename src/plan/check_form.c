@@ -29,7 +29,7 @@ static const char *range_fault(const hccl_checker_t *k, int rank, int base, int 
 {
     const hccl_plan_t *plan = k->world.plans[rank];
     const hccl_role_t *role = &k->role[rank];
-    bool sized = HCCL_GRID_VECTOR == k->grid || HCCL_GRID_TABLE == k->grid;
+    bool by_block = k->sized || HCCL_GRID_VECTOR == k->grid || HCCL_GRID_TABLE == k->grid;
     int limit;
     if (first < 0 || count < 0 || base < 0 || base >= HCCL_BASE_TMP + plan->ntmp) {
         return "operand is not in any base";
@@ -38,10 +38,15 @@ static const char *range_fault(const hccl_checker_t *k, int rank, int base, int 
         return NULL;
     }
     if (base >= HCCL_BASE_TMP) {
-        if (HCCL_GRID_PRIVATE == k->grid) {
+        if (HCCL_GRID_PRIVATE == k->grid && !k->sized) {
             return "scratch in a collective whose block sizes are private";
         }
-        limit = sized ? plan->nblocks : plan->tmp_blocks;
+        limit = by_block ? plan->nblocks : plan->tmp_blocks;
+    } else if (HCCL_BASE_SIZES == base) {
+        if (!k->sized) {
+            return "sizes in a plan that is not made for them";
+        }
+        limit = plan->nblocks;
     } else {
         hccl_holds_t holds = hccl_check_holds(role, base);
         if (HCCL_HOLDS_NONE == holds) {
@@ -56,6 +61,12 @@ static const char *range_fault(const hccl_checker_t *k, int rank, int base, int 
 }
 
 /* ---- one plan --------------------------------------------------------------------------------- */
+
+/* All that shared memory may carry where block sizes are private: all know how long it is. */
+static bool is_one_size(const hccl_step_t *step)
+{
+    return HCCL_BASE_SIZES == step->base && step->count <= 1;
+}
 
 static void check_sources(hccl_checker_t *k, int rank, int i)
 {
@@ -79,6 +90,9 @@ static void check_sources(hccl_checker_t *k, int rank, int i)
             continue;
         }
         const char *fault = range_fault(k, rank, s->base, s->first, step->count);
+        if (NULL == fault && (HCCL_BASE_SIZES == s->base) != (HCCL_BASE_SIZES == step->base)) {
+            fault = "mixes sizes and blocks";
+        }
         if (NULL != fault) {
             fail_at(k, rank, i, fault);
         }
@@ -95,7 +109,7 @@ static void check_sources(hccl_checker_t *k, int rank, int i)
         fail_at(k, rank, i, "kind of step and sources do not fit together");
     } else if (many && !hccl_coll_info[plan->coll].reduces) {
         fail_at(k, rank, i, "combines in a collective that only moves");
-    } else if (HCCL_GRID_PRIVATE == k->grid && peers) {
+    } else if (HCCL_GRID_PRIVATE == k->grid && peers && !is_one_size(step)) {
         fail_at(k, rank, i, "shared memory in a collective whose block sizes are private");
     }
 }
@@ -123,12 +137,21 @@ static void check_publish(hccl_checker_t *k, int rank, int i, int *last)
         fail_at(k, rank, i, "publication numbers do not grow");
     } else if (step->count > plan->max_pub) {
         fail_at(k, rank, i, "publishes more positions than max_pub");
-    } else if (HCCL_GRID_PRIVATE == k->grid) {
+    } else if (HCCL_GRID_PRIVATE == k->grid && !is_one_size(step)) {
         fail_at(k, rank, i, "shared memory in a collective whose block sizes are private");
     } else {
         *last = step->pub;
         k->pub_step[rank][step->pub] = i;
     }
+}
+
+/* The layout of scratch follows the sizes, so nothing may change them behind it. */
+static void check_measure(hccl_checker_t *k, int rank, int i, bool *measured)
+{
+    if (!k->sized || *measured || 0 != k->world.plans[rank]->steps[i].count) {
+        fail_at(k, rank, i, "no plan for private sizes, a second time, or with an operand");
+    }
+    *measured = true;
 }
 
 static void need_ring(hccl_checker_t *k, int slots)
@@ -169,17 +192,20 @@ static void check_steps(hccl_checker_t *k, int rank)
 {
     const hccl_plan_t *plan = k->world.plans[rank];
     int last_pub = -1, open = 0;
+    bool measured = false;
     for (int i = 0; i < plan->nsteps && !k->failed; i++) {
         const hccl_step_t *step = &plan->steps[i];
-        if (step->kind > HCCL_STEP_WAIT) {
+        if (step->kind > HCCL_STEP_MEASURE) {
             fail_at(k, rank, i, "unknown kind");
             return;
         }
         bool writes = HCCL_STEP_PUBLISH != step->kind && HCCL_STEP_SEND != step->kind
-                      && HCCL_STEP_WAIT != step->kind;
+                      && HCCL_STEP_WAIT != step->kind && HCCL_STEP_MEASURE != step->kind;
         const char *fault = range_fault(k, rank, step->base, step->first, step->count);
         if (NULL == fault && writes && HCCL_BASE_SEND == step->base && step->count > 0) {
             fault = "writes the send buffer";
+        } else if (NULL == fault && writes && HCCL_BASE_SIZES == step->base && measured) {
+            fault = "changes sizes behind MEASURE";
         }
         if (NULL != fault) {
             fail_at(k, rank, i, fault);
@@ -199,6 +225,9 @@ static void check_steps(hccl_checker_t *k, int rank)
             break;
         case HCCL_STEP_WAIT:
             open = 0;
+            break;
+        case HCCL_STEP_MEASURE:
+            check_measure(k, rank, i, &measured);
             break;
         default:
             check_sources(k, rank, i);
@@ -237,6 +266,12 @@ static int check_plan(hccl_checker_t *k, int rank)
                         plan->nblocks, need);
         return HCCL_OK;
     }
+    if (0 != plan->sized
+        && (0 != k->world.cases[rank].nremote
+            || (HCCL_COLL_GATHERV != plan->coll && HCCL_COLL_SCATTERV != plan->coll))) {
+        hccl_check_fail(k, "rank %d: the engine has no sizes for this collective", rank);
+        return HCCL_OK;
+    }
     size_t npub = (size_t) plan->npub;
     k->pub_step[rank] = malloc((npub + 1) * sizeof(int));
     char *seen = NULL == plan->order ? NULL : malloc((size_t) plan->nblocks);
@@ -271,8 +306,10 @@ static void check_alike(hccl_checker_t *k, int rank)
         return;
     } else if (a->nblocks != b->nblocks) {
         what = "nblocks";
-    } else if (a->max_pub != b->max_pub) {
-        what = "max_pub";
+    } else if (a->max_pub != b->max_pub || a->publishes != b->publishes) {
+        what = "publications";
+    } else if (a->sized != b->sized) {
+        what = "sized";
     } else if (a->tmp_blocks != b->tmp_blocks || a->ntmp != b->ntmp) {
         what = "scratch";
     } else if ((NULL == a->order) != (NULL == b->order)

@@ -66,6 +66,8 @@ typedef struct hccl_walker {
     int hops;
     double clock;
     hccl_cell_t *send, *recv, *tmp;
+    hccl_cell_t *sizes; /* sized plans: what is known of each position's size */
+    bool *room;         /* sized plans: positions that MEASURE has made room for */
 } hccl_walker_t;
 
 typedef struct hccl_slot_image {
@@ -97,6 +99,7 @@ struct hccl_checker {
     hccl_grid_t grid;
     bool fixed; /* every block stays at its position in all plans */
     bool barrier, neighbour;
+    bool sized; /* the plans move private sizes */
     int split; /* ranks of the first group */
     int nodes;
     int npositions; /* most positions of any base */
@@ -181,6 +184,14 @@ void hccl_check_combine(const hccl_checker_t *k, hccl_cell_t *left, const hccl_c
 void hccl_check_sizes(hccl_checker_t *k);
 uint64_t hccl_check_units(const hccl_checker_t *k, int rank, int seg, int base, int first,
                           int count);
+
+/** MEASURE: room for the positions whose sizes are known. */
+void hccl_check_measure(hccl_checker_t *k, int rank, hccl_walker_t *c);
+
+/** Whether MEASURE has made room for all positions of a scratch operand; if not, the fault is
+ *  reported. Other bases, and plans that are not sized, always have room. */
+bool hccl_check_room(hccl_checker_t *k, int rank, const hccl_walker_t *c, int base, int first,
+                     int count);
 
 /** Cells of a range of positions, and how many of them are followed. */
 hccl_cell_t *hccl_check_cells(const hccl_checker_t *k, int rank, const hccl_walker_t *c, int base,

@@ -99,6 +99,11 @@ static bool same_blocks(hccl_checker_t *k, const hccl_half_t *s, const hccl_half
                         s->rank, r->rank);
         return false;
     }
+    if ((HCCL_BASE_SIZES == a->base) != (HCCL_BASE_SIZES == b->base)) {
+        hccl_check_fail(k, "of rank %d's message to rank %d one side is sizes, the other is blocks",
+                        s->rank, r->rank);
+        return false;
+    }
     if (a->count != b->count) {
         hccl_check_fail(k, "rank %d step %d sends %d blocks to rank %d, whose step %d receives %d",
                         s->rank, (int) (a - k->world.plans[s->rank]->steps), a->count, r->rank,

@@ -185,8 +185,23 @@ static result_t combine(hccl_checker_t *k, int rank, hccl_walker_t *c, const hcc
 
 /* ---- cursors ---------------------------------------------------------------------------------- */
 
+/* Whether there is room for the operand and for what it is made of. */
+static bool has_scratch(hccl_checker_t *k, int rank, const hccl_walker_t *c,
+                        const hccl_step_t *step)
+{
+    bool room = hccl_check_room(k, rank, c, step->base, step->first, step->count);
+    for (int j = 0; j < step->nsrc && room; j++) {
+        const hccl_source_t *s = &k->world.plans[rank]->sources[step->src + j];
+        room = s->peer >= 0 || hccl_check_room(k, rank, c, s->base, s->first, step->count);
+    }
+    return room;
+}
+
 static result_t try_step(hccl_checker_t *k, int rank, hccl_walker_t *c, const hccl_step_t *step)
 {
+    if (!has_scratch(k, rank, c, step)) {
+        return DONE;
+    }
     switch ((hccl_step_kind_t) step->kind) {
     case HCCL_STEP_PUBLISH:
         return publish(k, rank, c, step);
@@ -199,6 +214,9 @@ static result_t try_step(hccl_checker_t *k, int rank, hccl_walker_t *c, const hc
             return LATER;
         }
         hccl_check_finish_messages(k, rank, c);
+        return DONE;
+    case HCCL_STEP_MEASURE:
+        hccl_check_measure(k, rank, c);
         return DONE;
     default:
         return combine(k, rank, c, step);
