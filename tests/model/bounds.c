@@ -88,7 +88,8 @@ static bool gathers_at_root(const traffic_t *t)
 static bool scatters_from_root(const traffic_t *t)
 {
     bool root = t->node == t->root_node;
-    return t->in == (root ? 0 : t->mine) && t->out == (root ? t->n - t->mine : 0);
+    return t->in == (root ? 0 : t->mine) && t->out == (root ? t->n - t->mine : 0)
+           && t->messages == (root ? (uint64_t) t->shape->nnodes - 1 : 0);
 }
 
 static bool log_messages(const traffic_t *t)
@@ -124,7 +125,9 @@ static const struct {
     {HCCL_COLL_ALLTOALL, "hier", exchanges_at_once, "L^2 (H-1) m out of each node, H-1 messages"},
     {HCCL_COLL_ALLTOALL, "hier_pairwise", exchanges_all, "L^2 (H-1) m out of each node"},
     {HCCL_COLL_GATHER, "hier", gathers_at_root, "each node's blocks in one message"},
+    {HCCL_COLL_GATHERV, "hier", gathers_at_root, "each node's blocks in one message"},
     {HCCL_COLL_SCATTER, "hier", scatters_from_root, "each node's blocks in one message"},
+    {HCCL_COLL_SCATTERV, "hier", scatters_from_root, "each node's blocks in one message"},
     {HCCL_COLL_BARRIER, "hier", log_messages, "log2 H messages out of each node"},
 };
 
