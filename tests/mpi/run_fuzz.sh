@@ -63,7 +63,7 @@ fi
 # something about the rest: see the list in known_openmpi.txt.
 leave_out=()
 if [[ $coll != hccl ]]; then
-    leave_out=(-x zerotypes,tinygrid,wide,mixed,rubbish,bottom,droptypes)
+    leave_out=(-x 'zerotypes,tinygrid,wide,mixed,rubbish,bottom,droptypes')
 fi
 
 # run_job NAME LABEL RANKS TOPOLOGY ARGS...: one job; its lines go through, and it must report once.

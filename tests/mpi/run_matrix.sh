@@ -41,7 +41,7 @@ if [[ ! -x $matrix ]]; then
 fi
 leave_out=()
 if [[ $coll != hccl ]]; then
-    leave_out=(-x zerotypes,tinygrid,wide,mixed,rubbish,bottom,droptypes)
+    leave_out=(-x 'zerotypes,tinygrid,wide,mixed,rubbish,bottom,droptypes')
 fi
 
 # run_job RANKS TOPOLOGY ARGS...: one job prints one line per collective.
