@@ -45,6 +45,19 @@ static bool grow(hccl_builder_t *b, void **list, size_t *cap, int used, size_t e
     return true;
 }
 
+/* Whether an operand lies inside of its buffer; fails the builder when not. */
+static bool in_range(hccl_builder_t *b, int base, int first, int count)
+{
+    bool known = base >= 0 && base < HCCL_BASE_TMP + b->plan.ntmp && base <= UINT8_MAX
+                 && (HCCL_BASE_SIZES != base || b->plan.sized);
+    int positions = base < HCCL_BASE_TMP ? b->plan.nblocks : b->plan.tmp_blocks;
+    if (!known || first < 0 || count < 0 || count > positions || first > positions - count) {
+        fail(b, HCCL_ERR_INTERNAL);
+        return false;
+    }
+    return true;
+}
+
 /* Appends a zeroed step and returns it, NULL after a failure. */
 static hccl_step_t *append_step(hccl_builder_t *b, hccl_step_kind_t kind, int base, int first,
                                 int count)
@@ -53,8 +66,7 @@ static hccl_step_t *append_step(hccl_builder_t *b, hccl_step_kind_t kind, int ba
         || !grow(b, (void **) &b->steps, &b->steps_cap, b->plan.nsteps, sizeof(hccl_step_t))) {
         return NULL;
     }
-    if (first < 0 || count < 0 || base < 0 || base >= HCCL_BASE_TMP + b->plan.ntmp) {
-        fail(b, HCCL_ERR_INTERNAL);
+    if (!in_range(b, base, first, count)) {
         return NULL;
     }
     hccl_step_t *step = &b->steps[b->plan.nsteps++];
@@ -100,7 +112,12 @@ void hccl_build_order(hccl_builder_t *b, const int32_t *order)
         return;
     }
     memcpy(b->order, order, n * sizeof(int32_t));
+    memset(b->position, -1, n * sizeof(int32_t));
     for (size_t i = 0; i < n; i++) {
+        if (order[i] < 0 || (size_t) order[i] >= n || b->position[order[i]] >= 0) {
+            fail(b, HCCL_ERR_INTERNAL); /* no permutation */
+            return;
+        }
         b->position[order[i]] = (int32_t) i;
     }
 }
@@ -137,9 +154,11 @@ int hccl_build_publications(hccl_builder_t *b, int n, int max_blocks)
 
 void hccl_build_publish(hccl_builder_t *b, int pub, int base, int first, int count)
 {
+    if (pub < 0 || pub >= b->plan.npub || count > b->plan.max_pub) {
+        fail(b, HCCL_ERR_INTERNAL);
+    }
     hccl_step_t *step = append_step(b, HCCL_STEP_PUBLISH, base, first, count);
     if (NULL != step) {
-        assert(pub < b->plan.npub && count <= b->plan.max_pub);
         step->pub = pub;
     }
 }
@@ -170,11 +189,16 @@ void hccl_build_fold_begin(hccl_builder_t *b, int dst_base, int dst_first, int c
 
 void hccl_build_fold_own(hccl_builder_t *b, int base, int first)
 {
-    append_source(b, (hccl_source_t){.peer = -1, .base = base, .first = first});
+    if (HCCL_OK == b->error && in_range(b, base, first, b->steps[b->plan.nsteps - 1].count)) {
+        append_source(b, (hccl_source_t){.peer = -1, .base = base, .first = first});
+    }
 }
 
 void hccl_build_fold_peer(hccl_builder_t *b, int peer, int pub, int pub_first, int first)
 {
+    if (peer < 0 || pub < 0 || pub >= b->plan.npub || pub_first < 0 || first < pub_first) {
+        fail(b, HCCL_ERR_INTERNAL);
+    }
     append_source(
         b, (hccl_source_t){.peer = peer, .base = pub, .first = first, .pub_first = pub_first});
 }

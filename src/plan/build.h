@@ -3,7 +3,7 @@
  *
  * How an algorithm writes a plan. Only algo/ (and tests of the prover) call these.
  *
- * Errors (no memory, an operand out of range in debug builds) are kept inside the builder: the
+ * Errors (no memory, an operand out of range) are kept inside the builder: the
  * emitting functions return nothing, hccl_build_finish reports the first error.
  */
 #ifndef HCCL_PLAN_BUILD_H

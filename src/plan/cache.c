@@ -66,8 +66,8 @@ int hccl_cache_add(hccl_plan_cache_t *cache, const hccl_plan_key_t *key, hccl_pl
     }
     struct hccl_plan_entry *entry = locate(cache->entries, cache->capacity, key);
     if (NULL != entry->plan) {
-        free(entry->plan);
-        cache->used--;
+        free(plan);
+        return HCCL_ERR_INTERNAL;
     }
     entry->key = *key;
     entry->plan = plan;

@@ -29,7 +29,8 @@ typedef struct hccl_plan_cache {
 /** The plan, or NULL. */
 const hccl_plan_t *hccl_cache_find(const hccl_plan_cache_t *cache, const hccl_plan_key_t *key);
 
-/** Adds a plan and takes ownership of it (also on failure). */
+/** Adds a plan and takes ownership of it (also on failure). HCCL_ERR_INTERNAL: there is one already,
+ *  which stays, as somebody may be using it. */
 HCCL_CHECKED int hccl_cache_add(hccl_plan_cache_t *cache, const hccl_plan_key_t *key,
                                 hccl_plan_t *plan);
 
