@@ -1,0 +1,182 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Prints docs/parameters.md from the lists that the component itself expands (params.def,
+ * collectives.def, algorithms.def). `make params-doc` writes the file; the lint layer compares.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "algo/algo.h"
+
+typedef enum { TYPE_INT, TYPE_SIZE, TYPE_BOOL, TYPE_TEXT } type_t;
+
+typedef struct param {
+    const char *name;
+    type_t type;
+    size_t number;     /* the default of INT, SIZE and BOOL */
+    const char *words; /* the default of TEXT */
+    size_t minimum, maximum;
+    bool same;
+    const char *text;
+} param_t;
+
+/* The default of each type as its number and its words. */
+#define NUMBER_INT(value) (size_t)(value)
+#define NUMBER_SIZE(value) (value)
+#define NUMBER_BOOL(value) (value)
+#define NUMBER_TEXT(value) 0
+#define WORDS_INT(value) NULL
+#define WORDS_SIZE(value) NULL
+#define WORDS_BOOL(value) NULL
+#define WORDS_TEXT(value) (value)
+#define IS_SAME true
+#define IS_OWN false
+
+static const param_t params[] = {
+#define HCCL_PARAM(name, type, value, minimum, maximum, same, text)                       \
+    {#name,     TYPE_##type, NUMBER_##type(value), WORDS_##type(value), minimum, maximum, \
+     IS_##same, text},
+#include "base/params.def"
+#undef HCCL_PARAM
+};
+
+static const char *const type_names[] = {"number", "size", "switch", "text"};
+
+/* Text in a cell of a table, which a bar would end. */
+static void print_text(const char *text)
+{
+    for (; '\0' != *text; text++) {
+        if ('|' == *text) {
+            putchar('\\');
+        }
+        putchar(*text);
+    }
+}
+
+static void print_size(size_t bytes)
+{
+    static const char units[] = {'k', 'm', 'g'};
+    int unit = -1;
+    while (unit < 2 && bytes >= 1024 && 0 == bytes % 1024) {
+        bytes /= 1024;
+        unit++;
+    }
+    printf("%zu", bytes);
+    if (unit >= 0) {
+        putchar(units[unit]);
+    }
+}
+
+static void print_number(type_t type, size_t number)
+{
+    if (TYPE_SIZE == type) {
+        print_size(number);
+    } else if (TYPE_BOOL == type) {
+        fputs(0 == number ? "false" : "true", stdout);
+    } else {
+        printf("%zu", number);
+    }
+}
+
+static void print_param(const param_t *p)
+{
+    printf("| `coll_hccl_%s` | %s | ", p->name, type_names[p->type]);
+    if (TYPE_TEXT != p->type) {
+        print_number(p->type, p->number);
+    } else if ('\0' == p->words[0]) {
+        fputs("(empty)", stdout);
+    } else {
+        print_text(p->words);
+    }
+    fputs(" | ", stdout);
+    if (p->minimum < p->maximum) {
+        print_number(p->type, p->minimum);
+        fputs(" to ", stdout);
+        print_number(p->type, p->maximum);
+    } else {
+        fputs(TYPE_BOOL == p->type ? "true, false" : "-", stdout);
+    }
+    printf(" | %s | ", p->same ? "yes" : "no");
+    print_text(p->text);
+    fputs(" |\n", stdout);
+}
+
+static void print_kind(unsigned fits)
+{
+    fputs(0 != (fits & HCCL_FITS_INTER) ? "inter-communicators" : "", stdout);
+    if (0 != (fits & HCCL_FITS_ONE_NODE_ONLY)) {
+        fputs("one node", stdout);
+    } else if (0 != (fits & HCCL_FITS_INTRA)) {
+        fputs("any", stdout);
+    }
+    if (0 != (fits & HCCL_FITS_SHARED_MEMORY)) {
+        fputs(", shared memory", stdout);
+    }
+}
+
+static void print_order(hccl_coll_t coll, unsigned fits)
+{
+    if (!hccl_coll_info[coll].reduces) {
+        return;
+    }
+    if (0 != (fits & HCCL_FITS_ORDERED)) {
+        fputs(" Any operation.", stdout);
+    } else if (0 != (fits & HCCL_FITS_ORDERED_IF_CONTIGUOUS)) {
+        fputs(" Any operation where each node's ranks are consecutive, else those that commute.",
+              stdout);
+    } else {
+        fputs(" Operations that commute.", stdout);
+    }
+}
+
+static void print_collective(hccl_coll_t coll)
+{
+    printf("\n### %s\n\n| algorithm | where | how |\n|---|---|---|\n", hccl_coll_info[coll].name);
+    for (int i = 0; i < hccl_algo_count; i++) {
+        const hccl_algo_t *algo = &hccl_algos[i];
+        if (coll == algo->coll) {
+            printf("| `%s` | ", algo->name);
+            print_kind(algo->fits);
+            fputs(" | ", stdout);
+            print_text(algo->about);
+            putchar('.');
+            print_order(coll, algo->fits);
+            fputs(" |\n", stdout);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    (void) argv;
+    if (argc > 1) {
+        fputs("usage: hccl_params_doc   (prints docs/parameters.md)\n", stderr);
+        return 2;
+    }
+    fputs(
+        "# Parameters\n\n"
+        "Written by `make params-doc` from `src/base/params.def`, `src/base/collectives.def` and\n"
+        "`src/algo/algorithms.def`. Change those, not this.\n\n"
+        "All are MCA parameters: `mpirun --mca NAME VALUE`, or `OMPI_MCA_NAME=VALUE` in the\n"
+        "environment. A *size* is a number of bytes; k, m and g may follow. *Same*: all ranks "
+        "must have\nthe same value.\n\n"
+        "| name | type | default | range | same | meaning |\n|---|---|---|---|---|---|\n",
+        stdout);
+    for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
+        print_param(&params[i]);
+    }
+    fputs("| `coll_hccl_COLLECTIVE` | switch | true | true, false | yes | Serve the collective, in "
+          "all its forms |\n"
+          "| `coll_hccl_COLLECTIVE_algorithm` | text | auto | auto, or a name below | yes | "
+          "Algorithm wherever it fits |\n\n"
+          "## Algorithms\n\n"
+          "COLLECTIVE is one of the headings below.\n",
+          stdout);
+    for (int coll = 0; coll < HCCL_COLL_COUNT; coll++) {
+        print_collective((hccl_coll_t) coll);
+    }
+    return 0 != ferror(stdout) || 0 != fflush(stdout) ? 1 : 0;
+}
