@@ -12,7 +12,7 @@ packages=(
     libopenmpi-dev openmpi-bin libhwloc-dev libibverbs-dev
     libcmocka-dev python3 python3-mpi4py hpcc
     iproute2 util-linux valgrind strace clang-format dpkg-dev
-    gnuplot-nox
+    gnuplot-nox spin
 )
 
 usage() {
