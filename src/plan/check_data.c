@@ -4,7 +4,7 @@
  * The prover: what data stand for. Every contribution has a random 64-bit id; a cell keeps the sum of
  * the ids that were combined (who), a polynomial in them (in which order) and a hash of the
  * expression (by which association). Collectives that only move give an id to each block of each
- * rank. Also the sizes of blocks, and what each collective's result must be.
+ * rank. Also what each collective's result must be.
  */
 #include "plan/check_internal.h"
 
@@ -22,7 +22,7 @@ static uint64_t multiply(uint64_t a, uint64_t b)
     return folded >= PRIME ? folded - PRIME : folded;
 }
 
-static hccl_cell_t contribution(uint64_t who, uint64_t block)
+hccl_cell_t hccl_check_contribution(uint64_t who, uint64_t block)
 {
     uint64_t id = hccl_check_mix(who << 32 | block);
     return (hccl_cell_t){.n = 1, .sum = id, .order = id % PRIME, .tree = id};
@@ -56,112 +56,12 @@ int hccl_check_prepare_data(hccl_checker_t *k)
             return HCCL_ERR_NOMEM;
         }
         for (int i = 0; i < end - first; i++) {
-            hccl_cell_t one = contribution((uint64_t) (first + i), 0);
+            hccl_cell_t one = hccl_check_contribution((uint64_t) (first + i), 0);
             k->prefix[g][i + 1] = k->prefix[g][i];
             hccl_check_combine(k, &k->prefix[g][i + 1], &one);
         }
     }
     return HCCL_OK;
-}
-
-/* ---- sizes ------------------------------------------------------------------------------------ */
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Units of a block of a table. */
-static uint64_t table_units(const hccl_checker_t *k, uint64_t units, int block)
-{
-    if (!k->setup.ragged) {
-        return units;
-    }
-    uint64_t x = hccl_check_mix(k->setup.seed ^ (uint64_t) block << 20);
-    bool inter = k->world.n > k->split; /* the groups' sums are equal, so not one of them is 0 */
-    return 0 == x % 3 && (!inter || block > 0) ? 0 : 1 + x % (2 * units);
-}
-
-/* Units of a block in a segment, as exec/layout.h cuts. units: of the vector or of a block. */
-static uint64_t block_units(const hccl_checker_t *k, int seg, int nblocks, int block,
-                            uint64_t units)
-{
-    uint64_t n = (uint64_t) k->nseg, s = (uint64_t) seg;
-    uint64_t part = (units + n - 1) / n; /* of a segment but the last */
-    uint64_t here = smaller(units, (s + 1) * part) - smaller(units, s * part);
-    switch (k->grid) {
-    case HCCL_GRID_VECTOR: {
-        uint64_t q = (here + (uint64_t) nblocks - 1) / (uint64_t) nblocks;
-        uint64_t b = (uint64_t) block;
-        return smaller(here, (b + 1) * q) - smaller(here, b * q);
-    }
-    case HCCL_GRID_TABLE: {
-        uint64_t len = table_units(k, units, block);
-        part = (len + n - 1) / n;
-        return smaller(len, (s + 1) * part) - smaller(len, s * part);
-    }
-    case HCCL_GRID_EQUAL:
-        return here;
-    case HCCL_GRID_PRIVATE:
-        return k->sized ? table_units(k, units, block) : 1;
-    default:
-        return 0;
-    }
-}
-
-void hccl_check_sizes(hccl_checker_t *k)
-{
-    size_t positions = (size_t) k->npositions + 1;
-    int nblocks = k->world.plans[0]->nblocks > 0 ? k->world.plans[0]->nblocks : 1;
-    uint64_t units = k->setup.units;
-    k->nseg = hccl_check_has_segments(k) ? k->setup.nseg : 1;
-    if (0 == units) {
-        units = (uint64_t) k->nseg * (HCCL_GRID_VECTOR == k->grid ? (uint64_t) nblocks : 1);
-    }
-    if (HCCL_GRID_VECTOR == k->grid || HCCL_GRID_EQUAL == k->grid) {
-        uint64_t part = (units + (uint64_t) k->nseg - 1) / (uint64_t) k->nseg;
-        k->nseg = (int) ((units + part - 1) / part);
-    }
-    k->ncursors = k->nseg < HCCL_CHECK_CURSORS ? k->nseg : HCCL_CHECK_CURSORS;
-    for (int g = 0; g < (k->world.n > k->split ? 2 : 1); g++) {
-        int lead = 0 == g ? 0 : k->split;
-        const hccl_plan_t *plan = k->world.plans[lead];
-        k->start[g] = hccl_check_take(k, (size_t) k->nseg * positions * sizeof(uint64_t));
-        for (int s = 0; s < k->nseg && !k->failed; s++) {
-            uint64_t *start = k->start[g] + (size_t) s * positions, sum = 0;
-            for (int i = 0; i < k->npositions; i++) {
-                int block = NULL == plan->order || i >= plan->nblocks ? i : plan->order[i];
-                start[i] = sum;
-                sum += block_units(k, s, plan->nblocks > 0 ? plan->nblocks : 1, block, units);
-            }
-            start[k->npositions] = sum;
-            k->report->total_units += 0 == g ? start[plan->nblocks] : 0;
-        }
-    }
-    k->own_units = hccl_check_take(k, (size_t) k->nseg * (size_t) k->world.n * sizeof(uint64_t));
-    for (int s = 0; s < k->nseg && !k->failed; s++) {
-        for (int i = 0; i < k->world.n; i++) {
-            k->own_units[s * k->world.n + i] =
-                block_units(k, s, nblocks, k->world.cases[i].me, units);
-        }
-    }
-}
-
-uint64_t hccl_check_units(const hccl_checker_t *k, int rank, int seg, int base, int first,
-                          int count)
-{
-    if (0 == count) {
-        return 0;
-    }
-    if (HCCL_BASE_SIZES == base) {
-        return (uint64_t) count * sizeof(size_t);
-    }
-    if (HCCL_HOLDS_OWN == hccl_check_holds(&k->role[rank], base)) {
-        return k->own_units[seg * k->world.n + rank];
-    }
-    const uint64_t *start =
-        k->start[k->role[rank].group] + (size_t) seg * ((size_t) k->npositions + 1);
-    return start[first + count] - start[first];
 }
 
 /* ---- cells ------------------------------------------------------------------------------------ */
@@ -220,13 +120,13 @@ static hccl_cell_t given(const hccl_checker_t *k, int rank, hccl_holds_t holds, 
 {
     const hccl_case_t *c = &k->world.cases[rank];
     if (hccl_coll_info[c->coll].reduces) {
-        return contribution((uint64_t) rank, 0);
+        return hccl_check_contribution((uint64_t) rank, 0);
     }
     if (HCCL_HOLDS_OWN == holds) {
-        return contribution((uint64_t) rank, (uint64_t) c->me);
+        return hccl_check_contribution((uint64_t) rank, (uint64_t) c->me);
     }
     int block = hccl_check_block(k, rank, HCCL_BASE_TMP, position);
-    return contribution((uint64_t) rank, (uint64_t) block);
+    return hccl_check_contribution((uint64_t) rank, (uint64_t) block);
 }
 
 int hccl_check_allocate(hccl_checker_t *k, int rank)
@@ -266,60 +166,6 @@ int hccl_check_allocate(hccl_checker_t *k, int rank)
     return HCCL_OK;
 }
 
-/* The size of a block stands for itself, whoever passes it on. */
-static hccl_cell_t size_of_block(int block)
-{
-    return contribution(UINT32_MAX, (uint64_t) block);
-}
-
-/* What a rank knows of sizes before the first step: the root all, the others their own. */
-static void fill_sizes(const hccl_checker_t *k, int rank, const hccl_walker_t *c)
-{
-    int me = k->world.cases[rank].me;
-    for (int i = 0; i < k->tracked && k->at[i] < k->world.plans[rank]->nblocks; i++) {
-        int block = hccl_check_block(k, rank, HCCL_BASE_SIZES, k->at[i]);
-        if (k->role[rank].root || block == me) {
-            c->sizes[i] = size_of_block(block);
-        }
-    }
-}
-
-void hccl_check_measure(hccl_checker_t *k, int rank, hccl_walker_t *c)
-{
-    for (int i = 0; i < k->tracked; i++) {
-        const hccl_cell_t *cell = &c->sizes[i];
-        hccl_cell_t must = size_of_block(hccl_check_block(k, rank, HCCL_BASE_SIZES, k->at[i]));
-        if (0 != cell->receiving) {
-            hccl_check_fail(k, "rank %d step %d MEASURE: the size of position %d is under way",
-                            rank, c->step, k->at[i]);
-        } else if (0 != cell->n && cell->sum != must.sum) {
-            hccl_check_fail(k, "rank %d step %d MEASURE: position %d has the size of another block",
-                            rank, c->step, k->at[i]);
-        }
-        c->room[i] = 0 != cell->n;
-    }
-}
-
-bool hccl_check_room(hccl_checker_t *k, int rank, const hccl_walker_t *c, int base, int first,
-                     int count)
-{
-    if (!k->sized || base < HCCL_BASE_TMP || 0 == count) {
-        return true;
-    }
-    for (int i = k->before[first]; i < k->before[first + count]; i++) {
-        if (!c->room[i]) {
-            hccl_check_fail(k,
-                            "rank %d step %d %s: there is no room for position %d, whose size no "
-                            "MEASURE has seen",
-                            rank, c->step,
-                            hccl_check_step_name(k->world.plans[rank]->steps[c->step].kind),
-                            k->at[i]);
-            return false;
-        }
-    }
-    return true;
-}
-
 void hccl_check_fill(hccl_checker_t *k, int rank, hccl_walker_t *c)
 {
     const hccl_role_t *role = &k->role[rank];
@@ -331,7 +177,7 @@ void hccl_check_fill(hccl_checker_t *k, int rank, hccl_walker_t *c)
         memset(c->recv, 0, (size_t) nrecv * sizeof(hccl_cell_t));
     }
     if (k->sized) {
-        fill_sizes(k, rank, c);
+        hccl_check_fill_sizes(k, rank, c);
     }
     if (HCCL_HOLDS_OWN == role->send) {
         if (k->rank[rank].own_followed) {
@@ -383,14 +229,14 @@ static hccl_cell_t expected_move(const hccl_checker_t *k, int rank, int position
     int block = hccl_check_block(k, rank, HCCL_BASE_TMP, position);
     switch (c->coll) {
     case HCCL_COLL_BCAST:
-        return contribution((uint64_t) root_of(k), (uint64_t) block);
+        return hccl_check_contribution((uint64_t) root_of(k), (uint64_t) block);
     case HCCL_COLL_SCATTER:
     case HCCL_COLL_SCATTERV:
-        return contribution((uint64_t) root_of(k), (uint64_t) c->me);
+        return hccl_check_contribution((uint64_t) root_of(k), (uint64_t) c->me);
     case HCCL_COLL_ALLTOALL:
     case HCCL_COLL_ALLTOALLV:
     case HCCL_COLL_ALLTOALLW:
-        return contribution((uint64_t) (first + block), (uint64_t) c->me);
+        return hccl_check_contribution((uint64_t) (first + block), (uint64_t) c->me);
     case HCCL_COLL_NEIGHBOR_ALLGATHER:
     case HCCL_COLL_NEIGHBOR_ALLGATHERV:
     case HCCL_COLL_NEIGHBOR_ALLTOALL:
@@ -401,9 +247,9 @@ static hccl_cell_t expected_move(const hccl_checker_t *k, int rank, int position
         }
         block = HCCL_HOLDS_OWN == role->send ? c->sources[position]
                                              : neighbour_block(k, rank, position);
-        return contribution((uint64_t) c->sources[position], (uint64_t) block);
+        return hccl_check_contribution((uint64_t) c->sources[position], (uint64_t) block);
     default:
-        return contribution((uint64_t) (first + block), (uint64_t) block);
+        return hccl_check_contribution((uint64_t) (first + block), (uint64_t) block);
     }
 }
 
@@ -439,7 +285,7 @@ static void wrong_cell(hccl_checker_t *k, int rank, const hccl_walker_t *c, int 
     int origin = -1, block = -1;
     for (int i = 0; 1 == is->n && !reduces && i < k->world.n && i < 512; i++) {
         for (int j = 0; j <= k->npositions && j < 512; j++) {
-            if (contribution((uint64_t) i, (uint64_t) j).sum == is->sum) {
+            if (hccl_check_contribution((uint64_t) i, (uint64_t) j).sum == is->sum) {
                 origin = i;
                 block = j;
             }

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * What the files of the prover share. check_form.c looks at plans without walking them, check_data.c
- * knows what data mean, check_walk.c walks, check_message.c is the network, check.c holds all of it
- * together. Nobody else includes this.
+ * knows what data mean, check_sizes.c how large they are, check_walk.c walks, check_message.c is the
+ * network, check_schedule.c says who moves, check.c holds all of it together. Nobody else includes this.
  */
 #ifndef HCCL_PLAN_CHECK_INTERNAL_H
 #define HCCL_PLAN_CHECK_INTERNAL_H
@@ -100,7 +100,7 @@ struct hccl_checker {
     bool fixed; /* every block stays at its position in all plans */
     bool barrier, neighbour;
     bool sized; /* the plans move private sizes */
-    int split; /* ranks of the first group */
+    int split;  /* ranks of the first group */
     int nodes;
     int npositions; /* most positions of any base */
     int smallest_ring;
@@ -181,9 +181,23 @@ int hccl_check_allocate(hccl_checker_t *k, int rank);
 void hccl_check_fill(hccl_checker_t *k, int rank, hccl_walker_t *c);
 void hccl_check_result(hccl_checker_t *k, int rank, const hccl_walker_t *c);
 void hccl_check_combine(const hccl_checker_t *k, hccl_cell_t *left, const hccl_cell_t *right);
+
+/** One contribution: what rank `who` gives as its block. */
+hccl_cell_t hccl_check_contribution(uint64_t who, uint64_t block);
+
+/** Cells of a range of positions, and how many of them are followed. */
+hccl_cell_t *hccl_check_cells(const hccl_checker_t *k, int rank, const hccl_walker_t *c, int base,
+                              int first, int count, int *n);
+
+/* check_sizes.c */
 void hccl_check_sizes(hccl_checker_t *k);
+
+/** Units of an operand in a segment. */
 uint64_t hccl_check_units(const hccl_checker_t *k, int rank, int seg, int base, int first,
                           int count);
+
+/** What a rank knows of sizes before the first step: the root all, the others their own. */
+void hccl_check_fill_sizes(const hccl_checker_t *k, int rank, const hccl_walker_t *c);
 
 /** MEASURE: room for the positions whose sizes are known. */
 void hccl_check_measure(hccl_checker_t *k, int rank, hccl_walker_t *c);
@@ -192,10 +206,6 @@ void hccl_check_measure(hccl_checker_t *k, int rank, hccl_walker_t *c);
  *  reported. Other bases, and plans that are not sized, always have room. */
 bool hccl_check_room(hccl_checker_t *k, int rank, const hccl_walker_t *c, int base, int first,
                      int count);
-
-/** Cells of a range of positions, and how many of them are followed. */
-hccl_cell_t *hccl_check_cells(const hccl_checker_t *k, int rank, const hccl_walker_t *c, int base,
-                              int first, int count, int *n);
 
 /* check_message.c */
 
@@ -216,6 +226,19 @@ void hccl_check_learn(const hccl_checker_t *k, uint64_t *into, const uint64_t *f
 uint64_t *hccl_check_remember(hccl_checker_t *k, const uint64_t *known);
 
 /* check_walk.c */
+
+/** Tags up to this one belong to operations before this one. */
+uint64_t hccl_check_base_tag(const hccl_checker_t *k);
+uint64_t hccl_check_tag(const hccl_checker_t *k, int rank, const hccl_walker_t *c, int pub);
+hccl_slot_image_t *hccl_check_slot(const hccl_checker_t *k, int rank, uint64_t tag);
+
+/** Begins a rank's next segment, false: none, or its cursor is busy. */
+bool hccl_check_start_segment(hccl_checker_t *k, int rank);
+
+/** One rank, up to `limit` steps of each of its cursors; whether anything was done. */
+bool hccl_check_advance(hccl_checker_t *k, int rank, int limit, bool youngest_first);
+
+/* check_schedule.c */
 void hccl_check_walk(hccl_checker_t *k);
 
 #endif

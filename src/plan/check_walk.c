@@ -1,14 +1,10 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The prover walks the plans: cursors, rings and acknowledgements as in exec/run.c and tier/lane.h,
- * with a scheduler that decides who moves.
+ * The prover walks the plans: cursors, rings and acknowledgements as in exec/run.c and tier/lane.h.
  */
 #include "plan/check_internal.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef enum { DONE, LATER } result_t;
@@ -16,18 +12,18 @@ typedef enum { DONE, LATER } result_t;
 /* ---- publications ----------------------------------------------------------------------------- */
 
 /* Tags up to this one belong to operations before this one. */
-static uint64_t base_tag(const hccl_checker_t *k)
+uint64_t hccl_check_base_tag(const hccl_checker_t *k)
 {
     return k->setup.seed % 13;
 }
 
-static uint64_t tag_of(const hccl_checker_t *k, int rank, const hccl_walker_t *c, int pub)
+uint64_t hccl_check_tag(const hccl_checker_t *k, int rank, const hccl_walker_t *c, int pub)
 {
-    return base_tag(k) + (uint64_t) c->seg * (uint64_t) k->world.plans[rank]->npub + (uint64_t) pub
-           + 1;
+    return hccl_check_base_tag(k) + (uint64_t) c->seg * (uint64_t) k->world.plans[rank]->npub
+           + (uint64_t) pub + 1;
 }
 
-static hccl_slot_image_t *slot_of(const hccl_checker_t *k, int rank, uint64_t tag)
+hccl_slot_image_t *hccl_check_slot(const hccl_checker_t *k, int rank, uint64_t tag)
 {
     return &k->rank[rank].ring[tag & (uint64_t) (k->setup.slots - 1)];
 }
@@ -57,11 +53,11 @@ static double spend(hccl_checker_t *k, int rank, hccl_walker_t *c, double second
 static result_t publish(hccl_checker_t *k, int rank, hccl_walker_t *c, const hccl_step_t *step)
 {
     int n;
-    uint64_t tag = tag_of(k, rank, c, step->pub);
+    uint64_t tag = hccl_check_tag(k, rank, c, step->pub);
     if (!has_room(k, rank, tag)) {
         return LATER;
     }
-    hccl_slot_image_t *slot = slot_of(k, rank, tag);
+    hccl_slot_image_t *slot = hccl_check_slot(k, rank, tag);
     if (slot->tag >= tag) {
         hccl_check_fail(k, "rank %d segment %d step %d PUBLISH: a later publication has the slot",
                         rank, c->seg, c->step);
@@ -99,8 +95,8 @@ static result_t look(hccl_checker_t *k, int rank, hccl_walker_t *c, const hccl_s
             continue;
         }
         int peer = hccl_check_local(k, rank, s[j].peer);
-        uint64_t tag = tag_of(k, rank, c, s[j].base);
-        const hccl_slot_image_t *slot = slot_of(k, peer, tag);
+        uint64_t tag = hccl_check_tag(k, rank, c, s[j].base);
+        const hccl_slot_image_t *slot = hccl_check_slot(k, peer, tag);
         if (slot->tag > tag) {
             hccl_check_fail(k,
                             "rank %d segment %d step %d: publication %d of rank %d was overwritten "
@@ -135,7 +131,7 @@ static const hccl_cell_t *source_cells(hccl_checker_t *k, int rank, hccl_walker_
         return src;
     }
     int peer = hccl_check_local(k, rank, s->peer);
-    hccl_slot_image_t *slot = slot_of(k, peer, tag_of(k, rank, c, s->base));
+    hccl_slot_image_t *slot = hccl_check_slot(k, peer, hccl_check_tag(k, rank, c, s->base));
     c->hops = c->hops > slot->hops ? c->hops : slot->hops;
     c->clock = c->clock > slot->time ? c->clock : slot->time;
     hccl_check_learn(k, k->rank[rank].known, slot->known);
@@ -234,8 +230,8 @@ static void acknowledge(hccl_checker_t *k, int rank)
             ack = w->cursor[i].ack;
         }
     }
-    w->ack =
-        base_tag(k) + (uint64_t) oldest * (uint64_t) k->world.plans[rank]->npub + (uint64_t) ack;
+    w->ack = hccl_check_base_tag(k) + (uint64_t) oldest * (uint64_t) k->world.plans[rank]->npub
+             + (uint64_t) ack;
 }
 
 /* Up to `limit` steps of one cursor. */
@@ -276,7 +272,7 @@ static bool walk(hccl_checker_t *k, int rank, hccl_walker_t *c, int limit)
     return moved;
 }
 
-static bool start_segment(hccl_checker_t *k, int rank)
+bool hccl_check_start_segment(hccl_checker_t *k, int rank)
 {
     hccl_walk_rank_t *w = &k->rank[rank];
     hccl_walker_t *c = &w->cursor[w->next_seg % k->ncursors];
@@ -298,7 +294,7 @@ static void end_rank(hccl_checker_t *k, int rank)
     hccl_walk_rank_t *w = &k->rank[rank];
     const hccl_role_t *role = &k->role[rank];
     w->ended = true;
-    w->ack = base_tag(k) + (uint64_t) k->nseg * (uint64_t) k->world.plans[rank]->npub;
+    w->ack = hccl_check_base_tag(k) + (uint64_t) k->nseg * (uint64_t) k->world.plans[rank]->npub;
     int first = role->far >= 0 ? role->far : role->first;
     int n = role->far >= 0 ? k->world.cases[rank].nremote : k->world.cases[rank].shape->nranks;
     for (int i = first; k->barrier && i < first + n; i++) {
@@ -311,7 +307,7 @@ static void end_rank(hccl_checker_t *k, int rank)
 }
 
 /* One rank, up to `limit` steps of each of its cursors. */
-static bool advance(hccl_checker_t *k, int rank, int limit, bool youngest_first)
+bool hccl_check_advance(hccl_checker_t *k, int rank, int limit, bool youngest_first)
 {
     hccl_walk_rank_t *w = &k->rank[rank];
     bool moved = false;
@@ -327,193 +323,10 @@ static bool advance(hccl_checker_t *k, int rank, int limit, bool youngest_first)
                 moved |= walk(k, rank, c, limit);
             }
         }
-    } while (start_segment(k, rank) && !k->failed);
+    } while (hccl_check_start_segment(k, rank) && !k->failed);
     if (0 == w->running && !k->failed) {
         end_rank(k, rank);
         moved = true;
     }
     return moved;
-}
-
-/* ---- who moves -------------------------------------------------------------------------------- */
-
-static bool sweep_forward(hccl_checker_t *k, int but)
-{
-    bool moved = false;
-    for (int i = 0; i < k->world.n && !k->failed; i++) {
-        moved |= i != but && advance(k, i, INT_MAX, false);
-    }
-    return moved;
-}
-
-static bool sweep_backward(hccl_checker_t *k)
-{
-    bool moved = false;
-    for (int i = k->world.n - 1; i >= 0 && !k->failed; i--) {
-        moved |= advance(k, i, INT_MAX, true);
-    }
-    return moved;
-}
-
-static bool sweep_ahead(hccl_checker_t *k, int star)
-{
-    bool moved = advance(k, star, INT_MAX, false);
-    for (int i = 1; i < k->world.n && !k->failed; i++) {
-        moved |= advance(k, (star + i) % k->world.n, 1, false);
-        moved |= advance(k, star, INT_MAX, false);
-    }
-    return moved;
-}
-
-static bool sweep_behind(hccl_checker_t *k, int star)
-{
-    while (!k->failed && sweep_forward(k, star)) {
-    }
-    return !k->failed && advance(k, star, 1, false);
-}
-
-static bool sweep_random(hccl_checker_t *k)
-{
-    bool moved = false;
-    uint64_t n = (uint64_t) k->world.n;
-    for (int i = 0; i < k->world.n && !k->failed; i++) {
-        uint64_t x = hccl_check_random(k);
-        moved |= advance(k, (int) (x % n), 1 + (int) (x >> 40 & 3), 0 != (x >> 50 & 1));
-    }
-    return moved || (!k->failed && sweep_forward(k, -1));
-}
-
-static bool sweep(hccl_checker_t *k)
-{
-    int star = (int) (hccl_check_mix(k->setup.seed) % (uint64_t) k->world.n);
-    switch (k->setup.schedule) {
-    case HCCL_SCHEDULE_BACKWARD:
-        return sweep_backward(k);
-    case HCCL_SCHEDULE_AHEAD:
-        return sweep_ahead(k, star);
-    case HCCL_SCHEDULE_BEHIND:
-        return sweep_behind(k, star);
-    case HCCL_SCHEDULE_RANDOM:
-        return sweep_random(k);
-    default:
-        return sweep_forward(k, -1);
-    }
-}
-
-/* ---- deadlock --------------------------------------------------------------------------------- */
-
-static void describe(const hccl_checker_t *k, int rank, const hccl_walker_t *c, char *text,
-                     size_t size)
-{
-    const hccl_plan_t *plan = k->world.plans[rank];
-    const hccl_step_t *step = &plan->steps[c->step];
-    int at = snprintf(text, size, "; rank %d segment %d step %d %s", rank, c->seg, c->step,
-                      hccl_check_step_name(step->kind));
-    if ((size_t) at >= size) {
-        return;
-    }
-    text += at;
-    size -= (size_t) at;
-    if (HCCL_STEP_PUBLISH == step->kind) {
-        snprintf(text, size, " %d waits for a free slot", step->pub);
-    } else if (HCCL_STEP_WAIT == step->kind) {
-        for (int i = c->halves; i >= 0; i = k->half[i].mine) {
-            if (!k->half[i].matched) {
-                snprintf(text, size, " waits for %s rank %d",
-                         HCCL_STEP_SEND == k->half[i].step->kind ? "a RECV at" : "a SEND from",
-                         hccl_check_peer(&k->role[rank], k->half[i].step->peer));
-            }
-        }
-    } else {
-        for (int j = step->nsrc - 1; j >= 0; j--) {
-            const hccl_source_t *s = &plan->sources[step->src + j];
-            if (s->peer >= 0) {
-                int peer = hccl_check_local(k, rank, s->peer);
-                uint64_t tag = tag_of(k, rank, c, s->base);
-                if (slot_of(k, peer, tag)->tag != tag) {
-                    snprintf(text, size, " waits for publication %d of rank %d", s->base, peer);
-                }
-            }
-        }
-    }
-}
-
-static void report_deadlock(hccl_checker_t *k)
-{
-    char text[HCCL_CHECK_WHY - 32] = "";
-    int shown = 0;
-    for (int i = 0; i < k->world.n && shown < 8; i++) {
-        for (int j = 0; j < k->ncursors && shown < 8; j++) {
-            const hccl_walker_t *c = &k->rank[i].cursor[j];
-            if (c->seg >= 0 && !k->rank[i].ended) {
-                size_t at = strlen(text);
-                describe(k, i, c, text + at, sizeof(text) - at);
-                shown++;
-            }
-        }
-    }
-    hccl_check_fail(k, "deadlock%s", text);
-}
-
-/* ---- a run ------------------------------------------------------------------------------------ */
-
-static void prepare(hccl_checker_t *k)
-{
-    size_t n = (size_t) k->world.n, nodes = (size_t) k->nodes;
-    hccl_check_report_t *report = k->report;
-    report->nodes = k->nodes;
-    report->node_out = hccl_check_take(k, nodes * sizeof(uint64_t));
-    report->node_in = hccl_check_take(k, nodes * sizeof(uint64_t));
-    report->node_messages = hccl_check_take(k, nodes * sizeof(uint64_t));
-    report->published = hccl_check_take(k, n * sizeof(uint64_t));
-    report->fetched = hccl_check_take(k, n * sizeof(uint64_t));
-    k->link_out = hccl_check_take(k, nodes * sizeof(double));
-    k->link_in = hccl_check_take(k, nodes * sizeof(double));
-    k->rank = hccl_check_take(k, n * sizeof(*k->rank));
-    k->tree[0] = hccl_check_take(k, ((size_t) k->tracked + 1) * sizeof(uint64_t));
-    k->tree[1] = hccl_check_take(k, ((size_t) k->tracked + 1) * sizeof(uint64_t));
-    k->buckets = 4 * k->world.n;
-    k->bucket = hccl_check_take(k, 2 * (size_t) k->buckets * sizeof(int));
-    k->words = (k->world.n + 63) / 64;
-    if (k->failed) {
-        return;
-    }
-    k->bucket_end = k->bucket + k->buckets;
-    for (int i = 0; i < 2 * k->buckets; i++) {
-        k->bucket[i] = -1;
-    }
-    k->free_half = -1;
-    for (int i = k->nhalves - 1; i >= 0; i--) {
-        k->half[i].next = k->free_half;
-        k->free_half = i;
-    }
-    hccl_check_sizes(k);
-    for (int i = 0; i < k->world.n && !k->failed; i++) {
-        hccl_walk_rank_t *w = &k->rank[i];
-        w->ack = base_tag(k);
-        w->ring = hccl_check_take(k, (size_t) k->setup.slots * sizeof(*w->ring));
-        w->known = hccl_check_take(k, k->barrier ? (size_t) k->words * sizeof(uint64_t) : 0);
-        if (k->barrier && !k->failed) {
-            w->known[i / 64] |= UINT64_C(1) << i % 64;
-        }
-        for (int j = 0; j < k->ncursors; j++) {
-            w->cursor[j].seg = -1;
-        }
-        if (!k->failed && HCCL_OK == hccl_check_allocate(k, i)) {
-            while (start_segment(k, i)) {
-            }
-        }
-    }
-}
-
-void hccl_check_walk(hccl_checker_t *k)
-{
-    prepare(k);
-    while (!k->failed && sweep(k)) {
-    }
-    for (int i = 0; i < k->world.n && !k->failed; i++) {
-        if (!k->rank[i].ended) {
-            report_deadlock(k);
-        }
-    }
 }
