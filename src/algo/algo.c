@@ -30,6 +30,9 @@ bool hccl_algo_fits(const hccl_algo_t *algo, const hccl_case_t *c, bool commutat
     if (0 == (fits & (0 < c->nremote ? HCCL_FITS_INTER : HCCL_FITS_INTRA))) {
         return false;
     }
+    if (0 != (fits & HCCL_FITS_SHARED_MEMORY) && 1 == c->shape->max_local) {
+        return false; /* also: the flat shape, used when shared memory can't be had */
+    }
     if (0 != (fits & HCCL_FITS_ONE_NODE_ONLY) && 1 != c->shape->nnodes) {
         return false;
     }

@@ -67,6 +67,17 @@ static sides_t significant_sides(const hccl_exec_t *x)
     return s;
 }
 
+/* Whether the user described this side: it has a meaning and is not MPI_IN_PLACE. */
+static bool has_send(const hccl_exec_t *x, const sides_t *sides)
+{
+    return sides->send && (!sides->in_place || is_scatter(x->call.coll));
+}
+
+static bool has_recv(const hccl_exec_t *x, const sides_t *sides)
+{
+    return sides->recv && !(sides->in_place && is_scatter(x->call.coll));
+}
+
 /* ---- views ------------------------------------------------------------------------------------ */
 
 static const ompi_datatype_t *type_of(const hccl_side_t *side, int block)
@@ -370,7 +381,9 @@ static const hccl_side_t *sizing_side(const hccl_exec_t *x, const sides_t *sides
     return sides->recv ? &x->call.recv : &x->call.send;
 }
 
-/* Units of the vector or of a block. 0 bytes known to all ranks: nothing to do. */
+/* Units of the vector or of a block. True when all ranks taking part know that there are no bytes to
+ * move: then no rank may count the operation, since some may not even have been called (a count of
+ * 0 makes Open MPI's bindings return early, an empty datatype does not). */
 static bool measure(hccl_exec_t *x, const sides_t *sides)
 {
     const hccl_coll_info_t *info = &hccl_coll_info[x->call.coll];
@@ -381,6 +394,9 @@ static bool measure(hccl_exec_t *x, const sides_t *sides)
     x->commutative = true;
     if (HCCL_VIEW_NONE == x->grid) {
         return false;
+    }
+    if (!sides->send && !sides->recv) {
+        return true; /* near the root of an inter-communicator: takes no part */
     }
     const hccl_side_t *side = sizing_side(x, sides);
     if (info->reduces) {
@@ -394,18 +410,68 @@ static bool measure(hccl_exec_t *x, const sides_t *sides)
     if (!info->shared_sizes) {
         return false;
     }
-    if (HCCL_VIEW_TABLE == x->grid) {
+    if (HCCL_COLL_REDUCE_SCATTER == x->call.coll || (HCCL_VIEW_TABLE == x->grid && !inter)) {
         size_t total = 0;
-        for (int i = 0; i < (inter ? 0 : x->hc->size); i++) {
+        for (int i = 0; i < x->hc->size; i++) {
             total += (size_t) side->counts[i];
         }
-        return !inter && 0 == total * side->type->super.size;
+        return 0 == total * side->type->super.size;
     }
-    if (!sides->send && !sides->recv) {
+    if (HCCL_VIEW_TABLE == x->grid) {
         return false;
     }
-    x->units = units_of(x, side, 0);
-    return !inter && 0 == x->units;
+    bool none = true;
+    if (has_send(x, sides)) {
+        x->units = units_of(x, &x->call.send, 0);
+        none = 0 == x->units;
+    }
+    if (has_recv(x, sides)) {
+        x->units = units_of(x, &x->call.recv, 0);
+        none = none && 0 == x->units;
+    }
+    return none;
+}
+
+bool hccl_exec_is_nothing(hccl_exec_t *x)
+{
+    sides_t sides = significant_sides(x);
+    x->root = plan_root(x);
+    return measure(x, &sides);
+}
+
+static void hold_types(const hccl_side_t *side, int n, bool retain)
+{
+    for (int i = 0; i < n; i++) {
+        ompi_datatype_t *type = (ompi_datatype_t *) (uintptr_t) type_of(side, i);
+        if (!ompi_datatype_is_predefined(type)) {
+            if (retain) {
+                OBJ_RETAIN(type);
+            } else {
+                OBJ_RELEASE(type);
+            }
+        }
+    }
+}
+
+void hccl_exec_hold(hccl_exec_t *x, bool retain)
+{
+    sides_t sides = significant_sides(x);
+    int nsend, nrecv;
+    ompi_op_t *op = x->call.op;
+    grid_sizes(x, &nsend, &nrecv);
+    if (has_send(x, &sides)) {
+        hold_types(&x->call.send, NULL == x->call.send.types ? 1 : nsend, retain);
+    }
+    if (has_recv(x, &sides)) {
+        hold_types(&x->call.recv, NULL == x->call.recv.types ? 1 : nrecv, retain);
+    }
+    if (NULL != op && !ompi_op_is_intrinsic(op)) {
+        if (retain) {
+            OBJ_RETAIN(op);
+        } else {
+            OBJ_RELEASE(op);
+        }
+    }
 }
 
 /* For a plan that moves sizes: what this rank knows of them. */
@@ -441,12 +507,13 @@ int hccl_exec_bind(hccl_exec_t *x, bool *nothing)
     x->staged_recv = NULL;
     x->agree = NULL;
     x->len = NULL;
+    x->type = NULL;
+    x->root = plan_root(x);
     sides_t sides = significant_sides(x);
     *nothing = measure(x, &sides);
     if (*nothing) {
         return OMPI_SUCCESS;
     }
-    x->root = plan_root(x);
     make_views(x, &sides);
     if (HCCL_COLL_REDUCE_SCATTER == x->call.coll) {
         x->len = x->send.len;

@@ -35,6 +35,7 @@ void hccl_comm_fini(hccl_comm_t *hc)
     hccl_shape_free(hc->flat);
     free(hc->regions);
     free(hc->sources);
+    free(hc->next_rooted);
     memset(hc, 0, sizeof(*hc));
 }
 

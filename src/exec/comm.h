@@ -29,7 +29,7 @@ typedef struct hccl_engine {
     size_t slots;                  /* per ring, a power of two */
     int spin;                      /* polls between two calls of opal_progress while waiting */
     int tag_base;                  /* lowest tag used */
-    int tag_ids;                   /* operations told apart by tags, a power of two */
+    int tag_ids;                   /* operations of a kind told apart by tags, a power of two */
     bool shared_memory;            /* use of the shared-memory tier is allowed */
     uint64_t settings_hash;        /* of all settings that must agree between ranks */
     bool oversubscribed;           /* more processes of the job on this host than processors */
@@ -77,8 +77,11 @@ typedef struct hccl_comm {
     hccl_lane_t lanes[HCCL_LANES];
     hccl_queue_t queues[HCCL_LANES];
     hccl_memo_t memo[HCCL_MEMOS];
-    uint32_t next_op;         /* operations begun so far: all ranks count alike */
+    uint32_t next_op;         /* operations begun so far that every rank takes part in */
     uint32_t next_persistent; /* persistent operations made so far */
+    uint32_t next_neighbor;   /* persistent neighbourhood operations made so far */
+    uint32_t next_here;       /* inter-communicators: rooted operations with this rank as root */
+    uint32_t *next_rooted;    /* [remote_size] the same for each root in the other group */
 } hccl_comm_t;
 
 /** Takes ownership of shape and regions (freed with free). */

@@ -10,11 +10,13 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exec/open.h"
 
 static struct {
+    bool ready;
     pthread_mutex_t lock;
     int depth;           /* nesting of the thread that holds the lock */
     hccl_exec_t *active; /* linked by next_active, oldest first */
@@ -37,24 +39,83 @@ static void assign_lane(hccl_exec_t *x)
 {
     x->lane = NULL;
     if (x->lane_kind >= 0) {
-        x->lane = x->instance > 0 ? &x->request->lane : &x->hc->lanes[x->lane_kind];
+        x->lane = x->persistent ? &x->request->lane : &x->hc->lanes[x->lane_kind];
     }
 }
 
-/* Binds, and gives the operation its tag: every rank of the communicator counts alike. */
+/* Kinds of tags. Ranks must agree on the tag of an operation without asking. */
+enum { TAGS_COUNTED, TAGS_PERSISTENT, TAGS_ROOTED, TAGS_NEIGHBOR };
+
+static int tag_of_kind(int kind, uint32_t id)
+{
+    uint32_t ids = (uint32_t) hccl_engine.tag_ids; /* a power of two */
+    return hccl_engine.tag_base + (int) ((uint32_t) kind * ids + (id & (ids - 1))) * HCCL_CURSORS;
+}
+
+static int next_rooted_tag(hccl_exec_t *x, int *tag)
+{
+    hccl_comm_t *hc = x->hc;
+    if (HCCL_ROOT_NEAR == x->root) {
+        *tag = 0; /* takes no part, and may not even have been called: nobody counts it */
+        return OMPI_SUCCESS;
+    }
+    if (HCCL_ROOT_HERE == x->root) {
+        *tag =
+            tag_of_kind(TAGS_ROOTED, hc->next_here++ * (uint32_t) hc->size + (uint32_t) hc->rank);
+        return OMPI_SUCCESS;
+    }
+    if (NULL == hc->next_rooted) {
+        hc->next_rooted = calloc((size_t) hc->remote_size, sizeof(uint32_t));
+        if (NULL == hc->next_rooted) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    *tag = tag_of_kind(TAGS_ROOTED, hc->next_rooted[x->root]++ * (uint32_t) hc->remote_size
+                                        + (uint32_t) x->root);
+    return OMPI_SUCCESS;
+}
+
+/* The tag follows from counting, in the order of the calls (of persistent ones: of their making). Open MPI's bindings return early, without calling us, where a
+ * count is zero; so an operation is counted by those ranks alone that surely all count it:
+ *  - usually all ranks of the communicator (calls that move nothing are not counted anywhere);
+ *  - rooted operations on inter-communicators: the root and the other group, root by root, since
+ *    the arguments of the root's own group mean nothing and may be zero or not;
+ *  - neighbourhoods: nobody (persistent ones: those who have neighbours). A rank without neighbours
+ *    may pass zero. All messages of a neighbourhood collective start at once, so they match in the
+ *    order of the calls. */
+static int assign_tag(hccl_exec_t *x)
+{
+    const hccl_coll_info_t *info = &hccl_coll_info[x->call.coll];
+    if (x->call.coll >= HCCL_COLL_NEIGHBOR_ALLGATHER) {
+        x->tag = tag_of_kind(TAGS_NEIGHBOR, x->persistent ? ++x->hc->next_neighbor : 0);
+    } else if (x->hc->remote_size > 0 && info->rooted) {
+        return next_rooted_tag(x, &x->tag);
+    } else if (x->persistent) {
+        x->instance = ++x->hc->next_persistent;
+        x->tag = tag_of_kind(TAGS_PERSISTENT, x->instance);
+    } else {
+        x->tag = tag_of_kind(TAGS_COUNTED, x->hc->next_op++);
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Binds, and gives the operation its tag. */
 static int make_ready(hccl_exec_t *x, bool *nothing)
 {
     int rc = hccl_exec_bind(x, nothing);
     if (OMPI_SUCCESS != rc || *nothing) {
         return rc;
     }
-    uint32_t ids = (uint32_t) hccl_engine.tag_ids; /* a power of two */
-    int id = x->instance > 0 ? (int) (ids + (x->instance & (ids - 1)))
-                             : (int) (x->hc->next_op++ & (ids - 1));
-    x->tag = hccl_engine.tag_base + id * HCCL_CURSORS;
+    if (!x->persistent) {
+        rc = assign_tag(x);
+        if (OMPI_SUCCESS != rc) {
+            hccl_exec_fail(x, rc);
+            return hccl_exec_unbind(x);
+        }
+    }
     x->next = NULL;
     assign_lane(x);
-    if (x->instance > 0 && NULL != x->lane && HCCL_LANE_NEW == x->lane->state) {
+    if (x->persistent && NULL != x->lane && HCCL_LANE_NEW == x->lane->state) {
         hccl_lane_init(x->lane, hccl_engine.slots, hccl_engine.slot_bytes[x->lane_kind]);
     }
     return OMPI_SUCCESS;
@@ -67,7 +128,7 @@ static bool lane_is_free(const hccl_exec_t *x)
         return true;
     }
     return HCCL_LANE_OPEN == x->lane->state
-           && (x->instance > 0 || NULL == x->hc->queues[x->lane_kind].head);
+           && (x->persistent || NULL == x->hc->queues[x->lane_kind].head);
 }
 
 /* Begins the run on an open lane, or the flat plan when the lane cannot be had. */
@@ -88,7 +149,7 @@ static bool pump(hccl_exec_t *x, bool *moved)
 {
     int rc = OMPI_SUCCESS;
     if (HCCL_EXEC_BOUND == x->state) {
-        if (NULL != x->lane && 0 == x->instance && x->hc->queues[x->lane_kind].head != x) {
+        if (NULL != x->lane && !x->persistent && x->hc->queues[x->lane_kind].head != x) {
             return false;
         }
         bool is_new = NULL != x->lane && HCCL_LANE_NEW == x->lane->state;
@@ -109,10 +170,12 @@ static bool pump(hccl_exec_t *x, bool *moved)
 
 static void enqueue(hccl_exec_t *x)
 {
-    if (NULL == x->lane || x->instance > 0) {
+    x->queue = NULL;
+    if (NULL == x->lane || x->persistent) {
         return;
     }
     hccl_queue_t *q = &x->hc->queues[x->lane_kind];
+    x->queue = q;
     if (NULL == q->head) {
         q->head = x;
     } else {
@@ -121,11 +184,12 @@ static void enqueue(hccl_exec_t *x)
     q->tail = x;
 }
 
-static void dequeue(hccl_exec_t *x, int kind)
+/* The head has ended: its successor may start. Not by the lane: it may have been found
+ * unavailable meanwhile. */
+static void dequeue(hccl_exec_t *x)
 {
-    hccl_queue_t *q = &x->hc->queues[kind];
-    if (q->head == x) {
-        q->head = x->next;
+    if (NULL != x->queue) {
+        x->queue->head = x->next;
     }
 }
 
@@ -170,7 +234,6 @@ static int progress(void)
     hccl_exec_t **at = &drive.active;
     while (NULL != *at) {
         hccl_exec_t *x = *at;
-        int kind = NULL != x->lane && 0 == x->instance ? x->lane_kind : -1;
         bool moved = false;
         if (!pump(x, &moved)) {
             at = &x->next_active;
@@ -180,9 +243,7 @@ static int progress(void)
         if (drive.last == &x->next_active) {
             drive.last = at;
         }
-        if (kind >= 0) {
-            dequeue(x, kind);
-        }
+        dequeue(x);
         x->next_active = NULL;
         *ended_last = x;
         ended_last = &x->next_active;
@@ -237,6 +298,7 @@ static void wait_on_list(hccl_exec_t *x)
 int hccl_drive_blocking(hccl_exec_t *x)
 {
     bool nothing;
+    x->persistent = false;
     x->instance = 0;
     x->request = NULL;
     int rc = make_ready(x, &nothing);
@@ -270,7 +332,8 @@ static int free_request(ompi_request_t **req);
 static int start_requests(size_t count, ompi_request_t **requests);
 
 /* Open MPI's bindings keep the user's op and datatypes alive while a request derived from
- * ompi_coll_base_nbc_request_t is pending; the communicator is kept here (HAZARDS P57). */
+ * ompi_coll_base_nbc_request_t is pending (HAZARDS P57), but not those of persistent requests, which
+ * they find complete; these, and the communicator, are kept here. */
 OBJ_CLASS_INSTANCE(hccl_request_t, ompi_coll_base_nbc_request_t, NULL, NULL);
 
 hccl_request_t *hccl_drive_request(hccl_comm_t *hc)
@@ -287,6 +350,7 @@ hccl_request_t *hccl_drive_request(hccl_comm_t *hc)
         OBJ_RETAIN(hc->comm);
         request->x.hc = hc;
         request->x.request = request;
+        request->x.persistent = false;
         request->x.instance = 0;
         request->abandoned = false;
     }
@@ -372,8 +436,14 @@ int hccl_drive_persistent(hccl_request_t *request, ompi_request_t **out)
     ompi_request_t *req = &request->super.super;
     OMPI_REQUEST_INIT(req, true);
     set_status(req, OMPI_SUCCESS);
-    request->x.instance = ++request->x.hc->next_persistent;
+    request->x.persistent = true;
     hccl_lane_init(&request->lane, hccl_engine.slots, hccl_engine.slot_bytes[HCCL_LANE_SMALL]);
+    int rc = hccl_exec_is_nothing(&request->x) ? OMPI_SUCCESS : assign_tag(&request->x);
+    if (OMPI_SUCCESS != rc) {
+        recycle(request);
+        return rc;
+    }
+    hccl_exec_hold(&request->x, true);
     *out = req;
     return OMPI_SUCCESS;
 }
@@ -408,6 +478,7 @@ static int free_request(ompi_request_t **req)
     if (!pending) {
         if ((*req)->req_persistent) {
             hccl_lane_close(&request->lane);
+            hccl_exec_hold(&request->x, false);
         }
         recycle(request);
     } /* else it ends by itself, and end_request comes here again */
@@ -433,11 +504,19 @@ int hccl_drive_init(void)
     int rc =
         opal_free_list_init(&drive.requests, sizeof(hccl_request_t), 64, OBJ_CLASS(hccl_request_t),
                             0, 0, 0, -1, 8, NULL, 0, NULL, NULL, NULL);
-    return OMPI_SUCCESS == rc ? opal_progress_register(progress) : rc;
+    if (OMPI_SUCCESS == rc) {
+        rc = opal_progress_register(progress);
+    }
+    drive.ready = true;
+    return rc;
 }
 
 void hccl_drive_fini(void)
 {
+    if (!drive.ready) {
+        return;
+    }
+    drive.ready = false;
     (void) opal_progress_unregister(progress);
     OBJ_DESTRUCT(&drive.requests);
     pthread_mutex_destroy(&drive.lock);

@@ -96,6 +96,7 @@ typedef struct hccl_exec {
     size_t seg_units;   /* VECTOR, UNIFORM: units of a segment but the last */
     uint32_t signature; /* what peers can compare: collective, bytes, op, root */
     int tag;            /* of messages of cursor 0; the other cursors' follow */
+    bool persistent;    /* started by MPI_Start, any number of times */
     uint32_t instance;  /* 0, or number of the persistent operation */
 
     /* The run. */
@@ -112,6 +113,7 @@ typedef struct hccl_exec {
     struct hccl_agree *agree; /* while OPENING */
 
     /* Queues, drive.c. */
+    hccl_queue_t *queue;    /* the one it waits or works in, NULL: none */
     struct hccl_exec *next; /* in the lane's queue */
     struct hccl_exec *next_active;
     struct hccl_request *request; /* NULL: blocking */
@@ -121,6 +123,13 @@ typedef struct hccl_exec {
 /** Reads the call: views, plan, lane, segments. *nothing: there is no data to move, the call is
  *  done. Returns an Open MPI error code. */
 HCCL_CHECKED int hccl_exec_bind(hccl_exec_t *x, bool *nothing);
+
+/** Whether the call moves nothing, as all ranks know; sets x->root. For persistent operations, which
+ *  are bound only when they start. */
+bool hccl_exec_is_nothing(hccl_exec_t *x);
+
+/** Takes or drops references to the datatypes and the op of the call that mean something here. */
+void hccl_exec_hold(hccl_exec_t *x, bool retain);
 
 /** Chooses plan, lane and segments anew, on the flat shape or the true one. */
 HCCL_CHECKED int hccl_exec_plan(hccl_exec_t *x, bool flat);
