@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Hierarchical alltoall: aggregated by pairs of nodes (short blocks), and shared memory inside with
- * direct messages outside (long blocks). Blocks must be of equal size.
+ * direct messages outside (long blocks), both for blocks of equal size. For alltoallv and alltoallw
+ * direct messages inside and outside, node by node.
  */
 #include "algo/parts.h"
 
@@ -167,6 +168,24 @@ int hccl_algo_alltoall_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **p
     return hccl_build_finish(w.b, plan);
 }
 
+/* My exchange with all ranks of the nodes d ahead and d behind, straight. d 0: of my own node. */
+static void direct(const walk_t *w, int d)
+{
+    const int *ranks = w->c->shape->node_ranks;
+    const int to = ahead(w, d), from = behind(w, d), first = 0 == d ? 1 : 0;
+
+    for (int k = first; k < size_of(w, to); k++) {
+        const int at = w->start[to] + (w->here.me + k) % size_of(w, to);
+
+        hccl_build_send(w->b, ranks[at], HCCL_BASE_SEND, at, 1);
+    }
+    for (int k = first; k < size_of(w, from); k++) {
+        const int at = w->start[from] + (w->here.me + size_of(w, from) - k) % size_of(w, from);
+
+        hccl_build_recv(w->b, ranks[at], HCCL_BASE_RECV, at, 1);
+    }
+}
+
 int hccl_algo_alltoall_hier_pairwise(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     walk_t w;
@@ -174,23 +193,28 @@ int hccl_algo_alltoall_hier_pairwise(const hccl_case_t *c, int algorithm, hccl_p
     if (!walk_start(&w, c, algorithm)) {
         return HCCL_ERR_NOMEM;
     }
-    const int *ranks = c->shape->node_ranks;
-
     inside(&w);
     for (int d = 1; d < w.nodes; d++) {
-        const int to = ahead(&w, d), from = behind(&w, d);
-
-        for (int k = 0; k < size_of(&w, to); k++) {
-            const int at = w.start[to] + (w.here.me + k) % size_of(&w, to);
-
-            hccl_build_send(w.b, ranks[at], HCCL_BASE_SEND, at, 1);
-        }
-        for (int k = 0; k < size_of(&w, from); k++) {
-            const int at = w.start[from] + (w.here.me + k) % size_of(&w, from);
-
-            hccl_build_recv(w.b, ranks[at], HCCL_BASE_RECV, at, 1);
-        }
+        direct(&w, d);
         hccl_build_wait(w.b);
+    }
+    return hccl_build_finish(w.b, plan);
+}
+
+/* Node by node: as many messages cross the network in each step, and no more at a time than between
+ * two nodes. */
+int hccl_algo_alltoallv_hier_pairwise(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    walk_t w;
+
+    if (!walk_start(&w, c, algorithm)) {
+        return HCCL_ERR_NOMEM;
+    }
+    direct(&w, 0);
+    hccl_part_own(w.b, c);
+    for (int d = 1; d < w.nodes; d++) {
+        hccl_build_wait(w.b);
+        direct(&w, d);
     }
     return hccl_build_finish(w.b, plan);
 }
