@@ -143,16 +143,19 @@ static void add_large(shape_list_t *list, shape_extent_t extent)
 {
     add(list, "node:16 rank:16 map:cyclic");
     add(list, "node:128 rank:8");
+    add(list, "node:1000");
     add(list, "node:1024");
     add(list, "node:16 rank:64 map:cyclic");
+    add(list, "node:333 rank:3 map:cyclic");
     add(list, "node:512 rank:8");
     add(list, "node:64 rank:64");
+    add(list, "node:4096");
     if (SHAPES_LONG == extent) {
         add(list, "node:100 rank:10");
-        add(list, "node:1000");
-        add(list, "node:333 rank:3 map:cyclic");
+        add(list, "node:128 rank:8 map:cyclic");
         add(list, "node:1024 rank:4 map:cyclic");
-        add(list, "node:4096");
+        add(list, "node:1365 rank:3");
+        add(list, "node:4095");
     }
 }
 
