@@ -128,8 +128,8 @@ static void add_dist_graph(const char *name, uint64_t seed, bool empty)
     for (int i = 0; i < MAX_NEIGHBORS; i++) {
         weight[i] = 1;
     }
-    must(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, nsrc, src, weight, ndst, dst, weight, MPI_INFO_NULL, 0,
-                                        &c),
+    must(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, nsrc, src, weight, ndst, dst, weight,
+                                        MPI_INFO_NULL, 0, &c),
          "dist_graph_create_adjacent");
     t = add(name, c, NEED_TOPO);
     t->topo = true;
@@ -163,7 +163,8 @@ static int ring_neighbors(int rank, int *peers)
 
 static void add_graph(const char *name)
 {
-    int *index = xalloc((size_t) wsize * sizeof(*index)), *edges = xalloc((size_t) wsize * 3 * sizeof(*edges));
+    int *index = xalloc((size_t) wsize * sizeof(*index)),
+        *edges = xalloc((size_t) wsize * 3 * sizeof(*edges));
     int total = 0, peers[3];
     MPI_Comm c;
     struct tcomm *t;
@@ -249,7 +250,8 @@ void comms_init(uint64_t seed)
     add("dup", c, NEED_INTRA);
     add_split("reversed", 0, wsize - wrank);
     add_split("random0", (int) (hash4(seed, 'r', (uint64_t) wrank, 0) % 2), wrank);
-    add_split("random1", (int) (hash4(seed, 'r', (uint64_t) wrank, 1) % 3), (int) (hash4(seed, 'k', (uint64_t) wrank, 0) % 100));
+    add_split("random1", (int) (hash4(seed, 'r', (uint64_t) wrank, 1) % 3),
+              (int) (hash4(seed, 'k', (uint64_t) wrank, 0) % 100));
     add_split("shuffled", 0, (int) (hash4(seed, 'k', (uint64_t) wrank, 1) % 1000));
     add_split("evenodd", wrank % 2, wrank);
     add_split("allbutlast", wrank == wsize - 1 && 0 < wrank ? MPI_UNDEFINED : 0, wrank);
@@ -269,7 +271,8 @@ void comms_free(void)
     for (int i = 0; i < ncomm; i++) {
         free(list[i].in);
         free(list[i].out);
-        if (MPI_COMM_NULL != list[i].comm && MPI_COMM_WORLD != list[i].comm && MPI_COMM_SELF != list[i].comm) {
+        if (MPI_COMM_NULL != list[i].comm && MPI_COMM_WORLD != list[i].comm
+            && MPI_COMM_SELF != list[i].comm) {
             MPI_Comm_free(&list[i].comm);
         }
     }

@@ -84,8 +84,8 @@ int MPI_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
     return rc;
 }
 
-int MPI_Allgather(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, int rcount, MPI_Datatype rtype,
-                  MPI_Comm comm)
+int MPI_Allgather(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, int rcount,
+                  MPI_Datatype rtype, MPI_Comm comm)
 {
     int rc = PMPI_Allgather(sbuf, scount, stype, rbuf, rcount, rtype, comm);
 
@@ -98,8 +98,8 @@ int MPI_Allgather(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, 
     return rc;
 }
 
-int MPI_Alltoall(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, int rcount, MPI_Datatype rtype,
-                 MPI_Comm comm)
+int MPI_Alltoall(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, int rcount,
+                 MPI_Datatype rtype, MPI_Comm comm)
 {
     int rc = PMPI_Alltoall(sbuf, scount, stype, rbuf, rcount, rtype, comm);
 
@@ -109,12 +109,14 @@ int MPI_Alltoall(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, i
     return rc;
 }
 
-int MPI_Reduce(const void *sbuf, void *rbuf, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
+int MPI_Reduce(const void *sbuf, void *rbuf, int count, MPI_Datatype type, MPI_Op op, int root,
+               MPI_Comm comm)
 {
     return PMPI_Reduce(sbuf, rbuf, count, type, hit("reduce") ? other_op(op) : op, root, comm);
 }
 
-int MPI_Allreduce(const void *sbuf, void *rbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+int MPI_Allreduce(const void *sbuf, void *rbuf, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm comm)
 {
     int rc = PMPI_Allreduce(sbuf, rbuf, count, type, op, comm);
 
@@ -129,24 +131,26 @@ int MPI_Scan(const void *sbuf, void *rbuf, int count, MPI_Datatype type, MPI_Op 
     return PMPI_Scan(sbuf, rbuf, count, type, hit("scan") ? other_op(op) : op, comm);
 }
 
-int MPI_Iallreduce(const void *sbuf, void *rbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                   MPI_Request *req)
-{
-    return PMPI_Iallreduce(sbuf, rbuf, count, type, hit("iallreduce") ? other_op(op) : op, comm, req);
-}
-
-int MPI_Iallgather(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, int rcount, MPI_Datatype rtype,
+int MPI_Iallreduce(const void *sbuf, void *rbuf, int count, MPI_Datatype type, MPI_Op op,
                    MPI_Comm comm, MPI_Request *req)
 {
-    return PMPI_Iallgather(hit("iallgather") ? spoilt_copy(sbuf, scount, stype) : sbuf, scount, stype, rbuf, rcount,
-                           rtype, comm, req);
+    return PMPI_Iallreduce(sbuf, rbuf, count, type, hit("iallreduce") ? other_op(op) : op, comm,
+                           req);
+}
+
+int MPI_Iallgather(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, int rcount,
+                   MPI_Datatype rtype, MPI_Comm comm, MPI_Request *req)
+{
+    return PMPI_Iallgather(hit("iallgather") ? spoilt_copy(sbuf, scount, stype) : sbuf, scount,
+                           stype, rbuf, rcount, rtype, comm, req);
 }
 
 int MPI_Neighbor_allgather(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, int rcount,
                            MPI_Datatype rtype, MPI_Comm comm)
 {
-    return PMPI_Neighbor_allgather(hit("neighbor_allgather") ? spoilt_copy(sbuf, scount, stype) : sbuf, scount, stype,
-                                   rbuf, rcount, rtype, comm);
+    return PMPI_Neighbor_allgather(hit("neighbor_allgather") ? spoilt_copy(sbuf, scount, stype)
+                                                             : sbuf,
+                                   scount, stype, rbuf, rcount, rtype, comm);
 }
 
 #if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_MAJOR_VERSION < 5
@@ -157,16 +161,17 @@ int MPI_Neighbor_allgather(const void *sbuf, int scount, MPI_Datatype stype, voi
 #define PINIT(name) PMPI_##name##_init
 #endif
 
-int INIT(Allreduce)(const void *sbuf, void *rbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                    MPI_Info info, MPI_Request *req)
+int INIT(Allreduce)(const void *sbuf, void *rbuf, int count, MPI_Datatype type, MPI_Op op,
+                    MPI_Comm comm, MPI_Info info, MPI_Request *req)
 {
-    return PINIT(Allreduce)(sbuf, rbuf, count, type, hit("allreduce_init") ? other_op(op) : op, comm, info, req);
+    return PINIT(Allreduce)(sbuf, rbuf, count, type, hit("allreduce_init") ? other_op(op) : op,
+                            comm, info, req);
 }
 
 /* The contents at the call of init served at every start. */
-int INIT(Allgather)(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, int rcount, MPI_Datatype rtype,
-                    MPI_Comm comm, MPI_Info info, MPI_Request *req)
+int INIT(Allgather)(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, int rcount,
+                    MPI_Datatype rtype, MPI_Comm comm, MPI_Info info, MPI_Request *req)
 {
-    return PINIT(Allgather)(hit("allgather_init") ? spoilt_copy(sbuf, scount, stype) : sbuf, scount, stype, rbuf, rcount,
-                            rtype, comm, info, req);
+    return PINIT(Allgather)(hit("allgather_init") ? spoilt_copy(sbuf, scount, stype) : sbuf, scount,
+                            stype, rbuf, rcount, rtype, comm, info, req);
 }

@@ -31,7 +31,8 @@ static struct options {
     /* as given, for the line that repeats a case */
     const char *flavour_text, *coll_text, *avoid_text;
     const char *only_comm;
-} opt = {.seed = 1, .cases = 1000, .keep_going = 1, .maxbytes = 4u << 20, .watchdog = 60, .label = ""};
+} opt = {
+    .seed = 1, .cases = 1000, .keep_going = 1, .maxbytes = 4u << 20, .watchdog = 60, .label = ""};
 
 /* One case: operations that are in flight together. */
 struct test_case {
@@ -110,7 +111,9 @@ static void draw_reduction(struct rng *r, struct spec *sp)
 
     do {
         sp->op = (enum op_id) rng_below(r, OP_COUNT);
-        sp->kind = rng_chance(r, 50) && op_is_user(sp->op) ? K_int : (enum kind_id) rng_below(r, KIND_COUNT);
+        sp->kind = rng_chance(r, 50) && op_is_user(sp->op)
+                       ? K_int
+                       : (enum kind_id) rng_below(r, KIND_COUNT);
     } while (!op_accepts(sp->op, sp->kind));
     if (!op_is_user(sp->op)) {
         sp->shape_s = sp->shape_r = SH_PLAIN;
@@ -145,8 +148,10 @@ static void draw_spec(struct rng *r, struct spec *sp, size_t limit)
     /* Blocks may be twice as large as typical, and there is one per rank of the world at most. */
     peers = (size_t) comms_get(0)->size * (PAT_REDSCAT == colls[sp->coll].pattern ? 4 : 2);
     bytes = bytes * peers > limit ? limit / peers : bytes;
-    sp->units = (bytes + kinds[sp->kind].extent * (size_t) sp->unit - 1) / (kinds[sp->kind].extent * (size_t) sp->unit);
-    if (coll_is_reduction(sp->coll) && (SH_WEAVE2 == sp->shape_s || SH_WEAVE4 == sp->shape_s) && 4 < sp->units) {
+    sp->units = (bytes + kinds[sp->kind].extent * (size_t) sp->unit - 1)
+                / (kinds[sp->kind].extent * (size_t) sp->unit);
+    if (coll_is_reduction(sp->coll) && (SH_WEAVE2 == sp->shape_s || SH_WEAVE4 == sp->shape_s)
+        && 4 < sp->units) {
         sp->units = 4; /* interleaving items must stay few, and both buffers share the type */
     }
     sp->inplace = rng_chance(r, 35);
@@ -169,7 +174,7 @@ static void draw_case(struct test_case *tc, long number)
     do {
         tc->flavour = (enum flavour) rng_below(r, FL_COUNT);
     } while (!opt.flavour[tc->flavour]);
-    tc->nops = FL_MULTI == tc->flavour ? 2 + (int) rng_below(r, MAX_OPS - 1)
+    tc->nops = FL_MULTI == tc->flavour        ? 2 + (int) rng_below(r, MAX_OPS - 1)
                : FL_PERSISTENT == tc->flavour ? 1 + (int) rng_below(r, 3)
                                               : 1;
     tc->nrounds = FL_PERSISTENT == tc->flavour ? 1 + (int) rng_below(r, 5) : 1;
@@ -182,8 +187,8 @@ static void draw_case(struct test_case *tc, long number)
     }
     /* Several operations on one communicator are the harder case. */
     for (int i = 1; i < tc->nops; i++) {
-        if (rng_chance(r, 60) && !coll_is_neighbor(tc->spec[i].coll) && 0 == tc->spec[0].tc->rsize &&
-            comms_fits((int) (tc->spec[0].tc - comms_get(0)), NEED_INTRA)) {
+        if (rng_chance(r, 60) && !coll_is_neighbor(tc->spec[i].coll) && 0 == tc->spec[0].tc->rsize
+            && comms_fits((int) (tc->spec[0].tc - comms_get(0)), NEED_INTRA)) {
             tc->spec[i].tc = tc->spec[0].tc;
         }
     }
@@ -359,7 +364,8 @@ static void issue_order(struct test_case *tc, int *order)
         bool first;
 
         do {
-            pick = tc->mixed_order && tries++ < 8 ? (int) rng_below(&tc->local, (uint64_t) tc->nops) : 0;
+            pick = tc->mixed_order && tries++ < 8 ? (int) rng_below(&tc->local, (uint64_t) tc->nops)
+                                                  : 0;
             while (used[pick]) {
                 pick = (pick + 1) % tc->nops;
             }
@@ -463,12 +469,14 @@ static void set_context(const struct test_case *tc)
         inst_describe(&tc->spec[i], text, sizeof(text));
         at += snprintf(all + at, sizeof(all) - (size_t) at, "%s%s", 0 < i ? " | " : "", text);
     }
-    harness_context("fuzz -s %llu -o %ld -B %zu%s%s%s%s%s%s (np %d%s%s): %s x%d rounds=%d: %s", opt.seed, tc->number,
-                    opt.maxbytes, NULL != opt.flavour_text ? " -m " : "",
-                    NULL != opt.flavour_text ? opt.flavour_text : "", NULL != opt.coll_text ? " -c " : "",
-                    NULL != opt.coll_text ? opt.coll_text : "", NULL != opt.avoid_text ? " -x " : "",
-                    NULL != opt.avoid_text ? opt.avoid_text : "", comms_get(0)->size, '\0' != *opt.label ? ", " : "",
-                    opt.label, flavour_names[tc->flavour], tc->nops, tc->nrounds, all);
+    harness_context("fuzz -s %llu -o %ld -B %zu%s%s%s%s%s%s (np %d%s%s): %s x%d rounds=%d: %s",
+                    opt.seed, tc->number, opt.maxbytes, NULL != opt.flavour_text ? " -m " : "",
+                    NULL != opt.flavour_text ? opt.flavour_text : "",
+                    NULL != opt.coll_text ? " -c " : "", NULL != opt.coll_text ? opt.coll_text : "",
+                    NULL != opt.avoid_text ? " -x " : "",
+                    NULL != opt.avoid_text ? opt.avoid_text : "", comms_get(0)->size,
+                    '\0' != *opt.label ? ", " : "", opt.label, flavour_names[tc->flavour], tc->nops,
+                    tc->nrounds, all);
 }
 
 static void run_case(long number)
@@ -517,15 +525,19 @@ static void usage(const char *wrong)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (0 == rank) {
         fprintf(stderr, "fuzz: %s\n", wrong);
-        fprintf(stderr,
-                "usage: fuzz [-s SEED] [-n CASES] [-f FIRST | -o CASE] [-m MODE,...] [-c [^]COLLECTIVE,...] [-C COMM]\n"
-                "            [-x LEAVEOUT,...] [-B MAXBYTES] [-t WATCHDOG_SECONDS] [-k FAILURES] [-L LABEL] [-v]\n"
-                "  -o CASE  only that case            -f FIRST begin there\n"
-                "  -c ^a,b  all but these\n"
-                "  -C COMM  prefer this communicator  -k N     go on until N failures (0: to the end)\n"
-                "  -x leaves out what a library is known to do wrong: zerotypes tinygrid rubbish wide bottom derived\n"
-                "     mixed multiedge inter droptypes\n"
-                "  modes: blocking nonblocking multi persistent\n");
+        fprintf(
+            stderr,
+            "usage: fuzz [-s SEED] [-n CASES] [-f FIRST | -o CASE] [-m MODE,...] [-c "
+            "[^]COLLECTIVE,...] [-C COMM]\n"
+            "            [-x LEAVEOUT,...] [-B MAXBYTES] [-t WATCHDOG_SECONDS] [-k FAILURES] [-L "
+            "LABEL] [-v]\n"
+            "  -o CASE  only that case            -f FIRST begin there\n"
+            "  -c ^a,b  all but these\n"
+            "  -C COMM  prefer this communicator  -k N     go on until N failures (0: to the end)\n"
+            "  -x leaves out what a library is known to do wrong: zerotypes tinygrid rubbish wide "
+            "bottom derived\n"
+            "     mixed multiedge inter droptypes\n"
+            "  modes: blocking nonblocking multi persistent\n");
     }
     MPI_Abort(MPI_COMM_WORLD, 2);
 }
@@ -668,7 +680,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     parse(argc, argv);
     harness_init(opt.watchdog);
-    harness_context("fuzz -s %llu -o %ld (np %d): creating communicators and types", opt.seed, opt.first, size);
+    harness_context("fuzz -s %llu -o %ld (np %d): creating communicators and types", opt.seed,
+                    opt.first, size);
     types_init();
     comms_init(opt.seed);
     begin = now_seconds();
@@ -684,13 +697,16 @@ int main(int argc, char **argv)
     if (0 == rank) {
         char name[160];
 
-        snprintf(name, sizeof(name), "fuzz%s%s.np%d.seed%llu", '\0' != *opt.label ? "." : "", opt.label, size, opt.seed);
+        snprintf(name, sizeof(name), "fuzz%s%s.np%d.seed%llu", '\0' != *opt.label ? "." : "",
+                 opt.label, size, opt.seed);
         if (0 == worst) {
             printf("ok %s\n", name);
         } else {
-            printf("not ok %s: differences after %ld cases, see the lines with FAILURE\n", name, done);
+            printf("not ok %s: differences after %ld cases, see the lines with FAILURE\n", name,
+                   done);
         }
-        printf("# fuzz: %ld cases, seed %llu, np %d, %.1f s\n", done, opt.seed, size, now_seconds() - begin);
+        printf("# fuzz: %ld cases, seed %llu, np %d, %.1f s\n", done, opt.seed, size,
+               now_seconds() - begin);
         fflush(stdout);
     }
     comms_free();

@@ -58,8 +58,9 @@ bool avoid_set(const char *name)
     struct {
         const char *name;
         bool *member;
-    } all[] = {{"zerotypes", &avoid.zerotypes}, {"tinygrid", &avoid.tinygrid}, {"rubbish", &avoid.rubbish},
-               {"wide", &avoid.wide},           {"bottom", &avoid.bottom},     {"derived", &avoid.derived},
+    } all[] = {{"zerotypes", &avoid.zerotypes}, {"tinygrid", &avoid.tinygrid},
+               {"rubbish", &avoid.rubbish},     {"wide", &avoid.wide},
+               {"bottom", &avoid.bottom},       {"derived", &avoid.derived},
                {"mixed", &avoid.mixed},         {"multiedge", &avoid.multiedge},
                {"inter", &avoid.inter},         {"droptypes", &avoid.droptypes}};
 

@@ -130,7 +130,8 @@ static void add_per_peer(struct inst *t, struct side *s, bool out)
 
     s->live = true;
     for (int p = 0; p < peers_of(&t->spec); p++) {
-        add_block(s, out ? basics(&t->spec, tc->side, tc->rank, p, 0) : basics(&t->spec, other, p, tc->rank, 0));
+        add_block(s, out ? basics(&t->spec, tc->side, tc->rank, p, 0)
+                         : basics(&t->spec, other, p, tc->rank, 0));
     }
 }
 
@@ -142,13 +143,15 @@ static void add_per_edge(struct inst *t, struct side *s, const struct edge *e, i
     for (int i = 0; i < n; i++) {
         int peer = MPI_PROC_NULL == e[i].peer ? 0 : e[i].peer;
 
-        add_block(s, out ? basics(&t->spec, 0, me, peer, e[i].nth) : basics(&t->spec, 0, peer, me, e[i].nth));
+        add_block(s, out ? basics(&t->spec, 0, me, peer, e[i].nth)
+                         : basics(&t->spec, 0, peer, me, e[i].nth));
     }
 }
 
 static void reduction_blocks(struct inst *t, size_t contributed, size_t result, bool has_result)
 {
-    bool inplace = t->spec.inplace && (PAT_REDUCE != colls[t->spec.coll].pattern || mine_is_root(t));
+    bool inplace =
+        t->spec.inplace && (PAT_REDUCE != colls[t->spec.coll].pattern || mine_is_root(t));
     bool gives = takes_part(t) && !(is_inter(&t->spec) && MPI_ROOT == t->root);
 
     if (PAT_REDUCE != colls[t->spec.coll].pattern) {
@@ -236,8 +239,8 @@ static uint64_t local_hash(const struct inst *t, bool send, int what, int more)
 {
     const struct tcomm *tc = t->spec.tc;
 
-    return hash4(t->spec.seed, (uint64_t) what, (uint64_t) (tc->side * 1000 + tc->rank) * 2 + (send ? 1 : 0),
-                 (uint64_t) more);
+    return hash4(t->spec.seed, (uint64_t) what,
+                 (uint64_t) (tc->side * 1000 + tc->rank) * 2 + (send ? 1 : 0), (uint64_t) more);
 }
 
 static const struct layout *pick_layout(const struct inst *t, bool send, int blk, size_t total)
@@ -249,31 +252,37 @@ static const struct layout *pick_layout(const struct inst *t, bool send, int blk
 
     if (0 <= forced) {
         l = layout_get(sp->kind, (enum shape) forced);
-        return 0 == l->m || total / (size_t) l->m <= (size_t) l->maxitems ? l : layout_get(sp->kind, SH_PLAIN);
+        return 0 == l->m || total / (size_t) l->m <= (size_t) l->maxitems
+                   ? l
+                   : layout_get(sp->kind, SH_PLAIN);
     }
     if (0 == total && 0 == h % 3 && !avoid.zerotypes) {
         return layout_get(sp->kind, SH_ZERO);
     }
     for (int s = 0; s < SH_ZERO; s++) {
         l = layout_get(sp->kind, (enum shape) s);
-        if (!(avoid.derived && SH_PLAIN != s) && 0 == sp->unit % l->m && total / (size_t) l->m <= (size_t) l->maxitems) {
+        if (!(avoid.derived && SH_PLAIN != s) && 0 == sp->unit % l->m
+            && total / (size_t) l->m <= (size_t) l->maxitems) {
             fitting[n++] = s;
         }
     }
     /* The plain type is as frequent as all others together would make it rare. */
-    return layout_get(sp->kind, 0 == h % 4 ? SH_PLAIN : (enum shape) fitting[(h >> 8) % (uint64_t) n]);
+    return layout_get(sp->kind,
+                      0 == h % 4 ? SH_PLAIN : (enum shape) fitting[(h >> 8) % (uint64_t) n]);
 }
 
 static void choose_layouts(struct inst *t, struct side *s, bool send)
 {
-    bool per_block = TYP == colls[t->spec.coll].style && PAT_NALLGATHER != colls[t->spec.coll].pattern;
+    bool per_block =
+        TYP == colls[t->spec.coll].style && PAT_NALLGATHER != colls[t->spec.coll].pattern;
     size_t total = 0;
 
     for (int b = 0; b < s->nblk; b++) {
         total += s->basics[b];
     }
     for (int b = 0; b < s->nblk; b++) {
-        const struct layout *l = pick_layout(t, send, per_block ? b : 0, per_block ? s->basics[b] : total);
+        const struct layout *l =
+            pick_layout(t, send, per_block ? b : 0, per_block ? s->basics[b] : total);
 
         s->ly[b] = l;
         if (0 < l->m) {
@@ -364,7 +373,9 @@ static void make_types(struct inst *t, struct side *s, bool send)
     bool bottom = t->spec.bottom && 0 < s->nblk && 0 == local_hash(t, send, H_BOTTOM, 0) % 2;
 
     /* Both buffers of a reduction share one datatype: absolute addresses fit only in place. */
-    if (reduction && (!op_is_user(t->spec.op) || !t->spec.inplace || PAT_REDUCE == colls[t->spec.coll].pattern)) {
+    if (reduction
+        && (!op_is_user(t->spec.op) || !t->spec.inplace
+            || PAT_REDUCE == colls[t->spec.coll].pattern)) {
         bottom = false;
     }
     if (bottom) {
@@ -451,7 +462,8 @@ static void make_call(struct inst *t, int v)
     bool root = coll_is_rooted(sp->coll) && mine_is_root(t);
     enum inplace kind = colls[sp->coll].inplace;
 
-    *c = (struct call){.coll = sp->coll, .tc = sp->tc, .comm = sp->tc->comm, .root = t->root, .opid = sp->op};
+    *c = (struct call){
+        .coll = sp->coll, .tc = sp->tc, .comm = sp->tc->comm, .root = t->root, .opid = sp->op};
     set_args(t, &c->s, &t->s, v, true);
     set_args(t, &c->r, &t->r, v, false);
     if (sp->inplace && (INP_ALL == kind || (INP_ROOT_S == kind && root))) {

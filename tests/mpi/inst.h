@@ -36,9 +36,9 @@ struct side {
     ptrdiff_t *disp;          /* bytes from the origin */
     const struct layout **ly; /* per block; all the same unless the style is TYP */
     size_t len;
-    ptrdiff_t lo;   /* first byte of content, relative to the origin */
-    char *mem[2];   /* [0] for MPI, [1] for the reference */
-    char *org[2];   /* the origins in them */
+    ptrdiff_t lo;       /* first byte of content, relative to the origin */
+    char *mem[2];       /* [0] for MPI, [1] for the reference */
+    char *org[2];       /* the origins in them */
     struct layout **at; /* layouts for MPI_BOTTOM, or NULL */
     int *displs;        /* as passed */
     MPI_Aint *adispls;

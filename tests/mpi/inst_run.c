@@ -36,7 +36,8 @@ void inst_fill(struct inst *t, int round)
 {
     const struct tcomm *tc = t->spec.tc;
     struct side *both[2] = {&t->s, &t->r};
-    uint64_t mine = hash4(t->spec.seed, 77, (uint64_t) (tc->side * 1000 + tc->rank), (uint64_t) round);
+    uint64_t mine =
+        hash4(t->spec.seed, 77, (uint64_t) (tc->side * 1000 + tc->rank), (uint64_t) round);
 
     for (int i = 0; i < 2; i++) {
         random_bytes(both[i]->mem[0], both[i]->len, mix64(mine + (uint64_t) i));
@@ -59,15 +60,16 @@ int inst_issue(struct inst *t, enum mode mode)
     struct call *c = &t->call[0];
 
     /* Open MPI 4.1's reduce_init takes two NULL buffers for aliased ones, whatever the count. */
-    if (MODE_PERSISTENT == mode && coll_is_reduction(c->coll) && NULL == c->s.buf && NULL == c->r.buf) {
+    if (MODE_PERSISTENT == mode && coll_is_reduction(c->coll) && NULL == c->s.buf
+        && NULL == c->r.buf) {
         c->s.buf = t->s.org[0];
     }
     t->call[1].entered = now_seconds();
     switch (c->coll) {
-#define COLL(low, Cap, pattern, style, vary, inplace, inter, ...)                                            \
-    case C_##low:                                                                                            \
-        return MODE_BLOCKING == mode      ? MPI_##Cap(__VA_ARGS__)                                           \
-               : MODE_NONBLOCKING == mode ? MPI_I##low(__VA_ARGS__, &t->req)                                 \
+#define COLL(low, Cap, pattern, style, vary, inplace, inter, ...)            \
+    case C_##low:                                                            \
+        return MODE_BLOCKING == mode      ? MPI_##Cap(__VA_ARGS__)           \
+               : MODE_NONBLOCKING == mode ? MPI_I##low(__VA_ARGS__, &t->req) \
                                           : INIT_NAME(Cap)(__VA_ARGS__, MPI_INFO_NULL, &t->req);
 #include "colls.def"
 #undef COLL
@@ -102,14 +104,15 @@ static void report(const struct side *s, const char *which, size_t byte)
 
     if (0 > b) {
         fail("%s buffer: byte at %ld %s was overwritten: %02x became %02x", which, (long) at,
-             byte < (size_t) (s->org[0] + s->lo - s->mem[0]) ? "before the buffer" : "in a gap or behind the buffer",
+             byte < (size_t) (s->org[0] + s->lo - s->mem[0]) ? "before the buffer"
+                                                             : "in a gap or behind the buffer",
              (unsigned char) s->mem[1][byte], (unsigned char) s->mem[0][byte]);
         return;
     }
     layout_print(s->ly[b], s->org[1] + s->disp[b], (size_t) element, want, sizeof(want));
     layout_print(s->ly[b], s->org[0] + s->disp[b], (size_t) element, got, sizeof(got));
-    fail("%s buffer: block %d (%d x %s) element %ld of %zu: expected %s got %s", which, b, s->counts[b],
-         s->ly[b]->name, element, s->basics[b], want, got);
+    fail("%s buffer: block %d (%d x %s) element %ld of %zu: expected %s got %s", which, b,
+         s->counts[b], s->ly[b]->name, element, s->basics[b], want, got);
 }
 
 static void compare_side(const struct side *s, const char *which)
@@ -145,11 +148,13 @@ void inst_describe(const struct spec *sp, char *text, size_t len)
 {
     bool reduction = coll_is_reduction(sp->coll);
 
-    snprintf(text, len, "%s comm=%s kind=%s shapes=%s/%s unit=%dx%zu%s%s root=%u%s%s%s", colls[sp->coll].name,
-             sp->tc->name, kinds[sp->kind].name, 0 <= sp->shape_s ? shape_name((enum shape) sp->shape_s) : "any",
+    snprintf(text, len, "%s comm=%s kind=%s shapes=%s/%s unit=%dx%zu%s%s root=%u%s%s%s",
+             colls[sp->coll].name, sp->tc->name, kinds[sp->kind].name,
+             0 <= sp->shape_s ? shape_name((enum shape) sp->shape_s) : "any",
              0 <= sp->shape_r ? shape_name((enum shape) sp->shape_r) : "any", sp->unit, sp->units,
-             reduction ? " op=" : "", reduction ? op_name(sp->op) : "", sp->root, sp->inplace ? " inplace" : "",
-             sp->bottom ? " bottom" : "", sp->sloppy ? " sloppy" : "");
+             reduction ? " op=" : "", reduction ? op_name(sp->op) : "", sp->root,
+             sp->inplace ? " inplace" : "", sp->bottom ? " bottom" : "",
+             sp->sloppy ? " sloppy" : "");
 }
 
 static void dump_side(const struct side *s, const char *which)

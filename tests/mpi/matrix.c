@@ -107,8 +107,8 @@ static void run_case(const struct spec *sp, enum mode mode)
     inst_describe(sp, what, sizeof(what));
     harness_context("matrix -c %s -o %ld%s%s%s (np %d%s%s): %s %s", colls[sp->coll].name, cases,
                     opt.quick ? " -q" : "", NULL != opt.avoid_text ? " -x " : "",
-                    NULL != opt.avoid_text ? opt.avoid_text : "", size, '\0' != *opt.label ? ", " : "", opt.label,
-                    mode_names[mode], what);
+                    NULL != opt.avoid_text ? opt.avoid_text : "", size,
+                    '\0' != *opt.label ? ", " : "", opt.label, mode_names[mode], what);
     if (!inst_build(&t, sp)) {
         return;
     }
@@ -175,7 +175,8 @@ static void set_data(struct spec *sp, int data)
     sp->kind = layouts[data].kind;
     sp->shape_s = layouts[data].s;
     sp->shape_r = layouts[data].r;
-    sp->unit = common_multiple(shape_unit(sp->kind, sp->shape_s), shape_unit(sp->kind, sp->shape_r));
+    sp->unit =
+        common_multiple(shape_unit(sp->kind, sp->shape_s), shape_unit(sp->kind, sp->shape_r));
 }
 
 /* On the first communicator every layout (or operation) meets every size, on the others they walk along. */
@@ -227,23 +228,30 @@ static void run_reduce_local(void)
         for (int kind = 0; kind < KIND_COUNT; kind++) {
             for (int shape = 0; shape < SH_ZERO; shape++) {
                 const struct layout *l = layout_get((enum kind_id) kind, (enum shape) shape);
-                struct spec sp = {.coll = C_allreduce, .tc = self, .kind = (enum kind_id) kind, .shape_s = shape,
-                                  .shape_r = shape, .unit = l->m, .units = 1 + mix64((uint64_t) cases) % 60,
+                struct spec sp = {.coll = C_allreduce,
+                                  .tc = self,
+                                  .kind = (enum kind_id) kind,
+                                  .shape_s = shape,
+                                  .shape_r = shape,
+                                  .unit = l->m,
+                                  .units = 1 + mix64((uint64_t) cases) % 60,
                                   .op = (enum op_id) op};
                 struct inst t;
 
-                if (!op_accepts(sp.op, sp.kind) || (op_is_user(sp.op) ? 0 != l->m % op_unit(sp.op) : SH_PLAIN != shape)) {
+                if (!op_accepts(sp.op, sp.kind)
+                    || (op_is_user(sp.op) ? 0 != l->m % op_unit(sp.op) : SH_PLAIN != shape)) {
                     continue;
                 }
                 cases++;
                 sp.seed = mix64((uint64_t) cases);
-                harness_context("matrix -c reduce_local: %s %s %s x %zu", op_name(sp.op), kinds[kind].name, l->name,
-                                sp.units);
+                harness_context("matrix -c reduce_local: %s %s %s x %zu", op_name(sp.op),
+                                kinds[kind].name, l->name, sp.units);
                 inst_build(&t, &sp);
                 inst_fill(&t, 0);
                 layout_values(l, t.r.org[0], sp.units, sp.op, sp.seed);
                 memcpy(t.r.mem[1], t.r.mem[0], t.r.len);
-                must(MPI_Reduce_local(t.s.org[0], t.r.org[0], (int) sp.units, l->type, op_handle(sp.op)),
+                must(MPI_Reduce_local(t.s.org[0], t.r.org[0], (int) sp.units, l->type,
+                                      op_handle(sp.op)),
                      "reduce_local");
                 op_apply(sp.op, l, t.s.org[1], t.r.org[1], (int) sp.units);
                 inst_compare(&t);
@@ -265,7 +273,8 @@ static bool report(const char *name, long failed_before, double begin)
         if (0 == worst) {
             printf("ok matrix%s%s.np%d.%s\n", dot, opt.label, size, name);
         } else {
-            printf("not ok matrix%s%s.np%d.%s: see the lines with FAILURE\n", dot, opt.label, size, name);
+            printf("not ok matrix%s%s.np%d.%s: see the lines with FAILURE\n", dot, opt.label, size,
+                   name);
         }
         printf("# %s: %ld cases, %.1f s\n", name, cases, now_seconds() - begin);
         fflush(stdout);
@@ -280,7 +289,8 @@ static void usage(const char *wrong)
     if (0 == rank) {
         fprintf(stderr,
                 "matrix: %s\n"
-                "usage: matrix [-c COLLECTIVE [-o CASE]] [-x LEAVEOUT,...] [-B MAXBYTES] [-t WATCHDOG_SECONDS]\n"
+                "usage: matrix [-c COLLECTIVE [-o CASE]] [-x LEAVEOUT,...] [-B MAXBYTES] [-t "
+                "WATCHDOG_SECONDS]\n"
                 "              [-L LABEL] [-q] [-v]\n"
                 "  -q  every second size only; -x as in fuzz\n",
                 wrong);

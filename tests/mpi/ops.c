@@ -15,55 +15,55 @@
 const struct layout *layout_of_handle(MPI_Datatype type);
 
 static const char *const op_names[OP_COUNT] = {
-    [OP_SUM] = "sum",   [OP_PROD] = "prod", [OP_MIN] = "min",   [OP_MAX] = "max",       [OP_LAND] = "land",
-    [OP_LOR] = "lor",   [OP_LXOR] = "lxor", [OP_BAND] = "band", [OP_BOR] = "bor",       [OP_BXOR] = "bxor",
-    [OP_UADD] = "uadd", [OP_UMAT] = "umat", [OP_UFIRST] = "ufirst", [OP_MINLOC] = "minloc",
-    [OP_MAXLOC] = "maxloc"};
+    [OP_SUM] = "sum",       [OP_PROD] = "prod",     [OP_MIN] = "min",      [OP_MAX] = "max",
+    [OP_LAND] = "land",     [OP_LOR] = "lor",       [OP_LXOR] = "lxor",    [OP_BAND] = "band",
+    [OP_BOR] = "bor",       [OP_BXOR] = "bxor",     [OP_UADD] = "uadd",    [OP_UMAT] = "umat",
+    [OP_UFIRST] = "ufirst", [OP_MINLOC] = "minloc", [OP_MAXLOC] = "maxloc"};
 
 static MPI_Op user_handles[3];
 
 /* ---- the element functions: y = x op y ---- */
 
-#define INT_OPS(T)                                                                                           \
-    switch (op) {                                                                                            \
-    case OP_SUM:                                                                                             \
-        return (T) ((unsigned long long) x + (unsigned long long) y);                                        \
-    case OP_PROD:                                                                                            \
-        return (T) ((unsigned long long) x * (unsigned long long) y);                                        \
-    case OP_MIN:                                                                                             \
-        return x < y ? x : y;                                                                                \
-    case OP_MAX:                                                                                             \
-        return x > y ? x : y;                                                                                \
-    case OP_LAND:                                                                                            \
-        return x && y;                                                                                       \
-    case OP_LOR:                                                                                             \
-        return x || y;                                                                                       \
-    case OP_LXOR:                                                                                            \
-        return !x != !y;                                                                                     \
-    case OP_BAND:                                                                                            \
-        return x & y;                                                                                        \
-    case OP_BOR:                                                                                             \
-        return x | y;                                                                                        \
-    default:                                                                                                 \
-        return x ^ y;                                                                                        \
+#define INT_OPS(T)                                                    \
+    switch (op) {                                                     \
+    case OP_SUM:                                                      \
+        return (T) ((unsigned long long) x + (unsigned long long) y); \
+    case OP_PROD:                                                     \
+        return (T) ((unsigned long long) x * (unsigned long long) y); \
+    case OP_MIN:                                                      \
+        return x < y ? x : y;                                         \
+    case OP_MAX:                                                      \
+        return x > y ? x : y;                                         \
+    case OP_LAND:                                                     \
+        return x && y;                                                \
+    case OP_LOR:                                                      \
+        return x || y;                                                \
+    case OP_LXOR:                                                     \
+        return !x != !y;                                              \
+    case OP_BAND:                                                     \
+        return x & y;                                                 \
+    case OP_BOR:                                                      \
+        return x | y;                                                 \
+    default:                                                          \
+        return x ^ y;                                                 \
     }
-#define FLT_OPS(T)                                                                                           \
-    switch (op) {                                                                                            \
-    case OP_SUM:                                                                                             \
-        return x + y;                                                                                        \
-    case OP_PROD:                                                                                            \
-        return x * y;                                                                                        \
-    case OP_MIN:                                                                                             \
-        return x < y ? x : y;                                                                                \
-    default:                                                                                                 \
-        return x > y ? x : y;                                                                                \
+#define FLT_OPS(T)            \
+    switch (op) {             \
+    case OP_SUM:              \
+        return x + y;         \
+    case OP_PROD:             \
+        return x * y;         \
+    case OP_MIN:              \
+        return x < y ? x : y; \
+    default:                  \
+        return x > y ? x : y; \
     }
 #define CPX_OPS(T) return OP_SUM == op ? x + y : x * y;
 #define LOG_OPS(T) return OP_LAND == op ? (x && y) : OP_LOR == op ? (x || y) : (!x != !y);
 #define BYTE_OPS(T) INT_OPS(T)
-#define NONE_OPS(T)                                                                                          \
-    (void) op;                                                                                               \
-    (void) x;                                                                                                \
+#define NONE_OPS(T) \
+    (void) op;      \
+    (void) x;       \
     return y;
 #define OPS_GRP_INT(T) INT_OPS(T)
 #define OPS_GRP_FLT(T) FLT_OPS(T)
@@ -72,38 +72,38 @@ static MPI_Op user_handles[3];
 #define OPS_GRP_BYTE(T) BYTE_OPS(T)
 #define OPS_GRP_NONE(T) NONE_OPS(T)
 
-#define KIND(id, ctype, mpitype, grp)                                                                        \
-    static ctype one_##id(enum op_id op, ctype x, ctype y)                                                   \
-    {                                                                                                        \
-        OPS_##grp(ctype)                                                                                     \
-    }                                                                                                        \
-    static void all_##id(enum op_id op, const void *in, void *inout, int count)                              \
-    {                                                                                                        \
-        const ctype *x = in;                                                                                 \
-        ctype *y = inout;                                                                                    \
-                                                                                                             \
-        for (int i = 0; i < count; i++) {                                                                    \
-            y[i] = one_##id(op, x[i], y[i]);                                                                 \
-        }                                                                                                    \
+#define KIND(id, ctype, mpitype, grp)                                           \
+    static ctype one_##id(enum op_id op, ctype x, ctype y)                      \
+    {                                                                           \
+        OPS_##grp(ctype)                                                        \
+    }                                                                           \
+    static void all_##id(enum op_id op, const void *in, void *inout, int count) \
+    {                                                                           \
+        const ctype *x = in;                                                    \
+        ctype *y = inout;                                                       \
+                                                                                \
+        for (int i = 0; i < count; i++) {                                       \
+            y[i] = one_##id(op, x[i], y[i]);                                    \
+        }                                                                       \
     }
-#define PAIR(id, ctype, mpitype)                                                                             \
-    static void all_##id(enum op_id op, const void *in, void *inout, int count)                              \
-    {                                                                                                        \
-        struct pair {                                                                                        \
-            ctype v;                                                                                         \
-            int k;                                                                                           \
-        };                                                                                                   \
-        const struct pair *x = in;                                                                           \
-        struct pair *y = inout;                                                                              \
-                                                                                                             \
-        for (int i = 0; i < count; i++) {                                                                    \
-            bool better = OP_MINLOC == op ? x[i].v < y[i].v : x[i].v > y[i].v;                               \
-                                                                                                             \
-            if (better || (x[i].v == y[i].v && x[i].k < y[i].k)) {                                           \
-                y[i].v = x[i].v;                                                                             \
-                y[i].k = x[i].k;                                                                             \
-            }                                                                                                \
-        }                                                                                                    \
+#define PAIR(id, ctype, mpitype)                                                \
+    static void all_##id(enum op_id op, const void *in, void *inout, int count) \
+    {                                                                           \
+        struct pair {                                                           \
+            ctype v;                                                            \
+            int k;                                                              \
+        };                                                                      \
+        const struct pair *x = in;                                              \
+        struct pair *y = inout;                                                 \
+                                                                                \
+        for (int i = 0; i < count; i++) {                                       \
+            bool better = OP_MINLOC == op ? x[i].v < y[i].v : x[i].v > y[i].v;  \
+                                                                                \
+            if (better || (x[i].v == y[i].v && x[i].k < y[i].k)) {              \
+                y[i].v = x[i].v;                                                \
+                y[i].k = x[i].k;                                                \
+            }                                                                   \
+        }                                                                       \
     }
 #include "kinds.def"
 #undef KIND
@@ -112,13 +112,13 @@ static MPI_Op user_handles[3];
 static void predefined(enum op_id op, enum kind_id kind, const void *in, void *inout, int count)
 {
     switch (kind) {
-#define KIND(id, ctype, mpitype, grp)                                                                        \
-    case K_##id:                                                                                             \
-        all_##id(op, in, inout, count);                                                                      \
+#define KIND(id, ctype, mpitype, grp)   \
+    case K_##id:                        \
+        all_##id(op, in, inout, count); \
         break;
-#define PAIR(id, ctype, mpitype)                                                                             \
-    case K_##id:                                                                                             \
-        all_##id(op, in, inout, count);                                                                      \
+#define PAIR(id, ctype, mpitype)        \
+    case K_##id:                        \
+        all_##id(op, in, inout, count); \
         break;
 #include "kinds.def"
 #undef KIND
@@ -151,7 +151,8 @@ static void user_group(enum op_id op, const unsigned *x, unsigned *y)
     }
 }
 
-static void user_apply(enum op_id op, const struct layout *l, const char *in, char *inout, int count)
+static void user_apply(enum op_id op, const struct layout *l, const char *in, char *inout,
+                       int count)
 {
     int unit = op_unit(op);
     unsigned x[4], y[4];
@@ -172,12 +173,14 @@ static void user_apply(enum op_id op, const struct layout *l, const char *in, ch
     }
 }
 
-static void user_entry(enum op_id op, void *in, void *inout, const int *len, const MPI_Datatype *type)
+static void user_entry(enum op_id op, void *in, void *inout, const int *len,
+                       const MPI_Datatype *type)
 {
     const struct layout *l = layout_of_handle(*type);
 
     if (NULL == l) {
-        fail("user function %s was called with a datatype that the program never passed", op_name(op));
+        fail("user function %s was called with a datatype that the program never passed",
+             op_name(op));
         MPI_Abort(MPI_COMM_WORLD, 1);
         return;
     }
@@ -202,7 +205,7 @@ static void user_first(void *in, void *inout, int *len, MPI_Datatype *type)
 MPI_Op op_handle(enum op_id op)
 {
     static bool made;
-    const MPI_Op predefined_ops[] = {MPI_SUM, MPI_PROD, MPI_MIN,  MPI_MAX,  MPI_LAND,   MPI_LOR,
+    const MPI_Op predefined_ops[] = {MPI_SUM,  MPI_PROD, MPI_MIN, MPI_MAX,  MPI_LAND,   MPI_LOR,
                                      MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
 
     if (!made) {
@@ -268,7 +271,8 @@ static int small_value(enum op_id op, uint64_t r)
     return OP_PROD == op ? factors[r % 8] : (int) (r % 41) - 20;
 }
 
-static void put_number(char *at, enum group group, size_t len, enum op_id op, uint64_t r, uint64_t r2)
+static void put_number(char *at, enum group group, size_t len, enum op_id op, uint64_t r,
+                       uint64_t r2)
 {
     int v = small_value(op, r);
 
@@ -292,8 +296,8 @@ static void put_pair(char *at, const struct kind *k, uint64_t r)
 {
     int v = (int) (r % 5) - 2, index = (int) (r >> 32) % 1000;
 
-    if (0 == strncmp(k->name, "float", 5) || 0 == strncmp(k->name, "double", 6) ||
-        0 == strncmp(k->name, "ldouble", 7)) {
+    if (0 == strncmp(k->name, "float", 5) || 0 == strncmp(k->name, "double", 6)
+        || 0 == strncmp(k->name, "ldouble", 7)) {
         put_number(at, GRP_FLT, k->field[0].len, OP_SUM, (uint64_t) (v + 20), 0);
     } else {
         long wide = v;
@@ -390,10 +394,12 @@ void layout_canonical(const struct layout *l, char *origin, size_t count)
     }
 }
 
-void layout_print(const struct layout *l, const char *origin, size_t element, char *text, size_t len)
+void layout_print(const struct layout *l, const char *origin, size_t element, char *text,
+                  size_t len)
 {
     const struct kind *k = &kinds[l->kind];
-    const char *at = origin + (ptrdiff_t) (element / (size_t) l->m) * l->extent + l->off[element % (size_t) l->m];
+    const char *at = origin + (ptrdiff_t) (element / (size_t) l->m) * l->extent
+                     + l->off[element % (size_t) l->m];
     int used = 0;
 
     text[0] = '\0';
@@ -402,11 +408,14 @@ void layout_print(const struct layout *l, const char *origin, size_t element, ch
         double d = 0;
         long double w = 0;
 
-        memcpy(sizeof(float) == k->extent ? (void *) &f : sizeof(double) == k->extent ? (void *) &d : &w, at,
-               k->extent);
-        snprintf(text, len, "%Lg", sizeof(float) == k->extent    ? (long double) f
-                                   : sizeof(double) == k->extent ? (long double) d
-                                                                 : w);
+        memcpy(sizeof(float) == k->extent    ? (void *) &f
+               : sizeof(double) == k->extent ? (void *) &d
+                                             : &w,
+               at, k->extent);
+        snprintf(text, len, "%Lg",
+                 sizeof(float) == k->extent    ? (long double) f
+                 : sizeof(double) == k->extent ? (long double) d
+                                               : w);
         return;
     }
     if (GRP_INT == k->group) {

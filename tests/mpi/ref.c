@@ -10,7 +10,7 @@
 #define REF_TAG 28000
 
 const struct coll_info colls[COLL_COUNT] = {
-#define COLL(low, Cap, pattern, style, vary, inplace, inter, ...)                                            \
+#define COLL(low, Cap, pattern, style, vary, inplace, inter, ...) \
     {#low, pattern, style, vary, inplace, inter},
 #include "colls.def"
 #undef COLL
@@ -73,12 +73,14 @@ static void post_close(struct post *p)
 
 static void send_piece(struct post *p, struct piece b, int peer, int slot)
 {
-    must(MPI_Isend(b.at, b.count, b.type, peer, REF_TAG + slot, p->comm, &p->req[p->nreq++]), "isend");
+    must(MPI_Isend(b.at, b.count, b.type, peer, REF_TAG + slot, p->comm, &p->req[p->nreq++]),
+         "isend");
 }
 
 static void recv_piece(struct post *p, struct piece b, int peer, int slot)
 {
-    must(MPI_Irecv(b.at, b.count, b.type, peer, REF_TAG + slot, p->comm, &p->req[p->nreq++]), "irecv");
+    must(MPI_Irecv(b.at, b.count, b.type, peer, REF_TAG + slot, p->comm, &p->req[p->nreq++]),
+         "irecv");
 }
 
 /* Sends the present content of a block that is about to be overwritten. */
@@ -106,8 +108,8 @@ static struct piece block(const struct call *c, const struct args *a, int i)
     char *base = a->buf;
 
     if (TYP == colls[c->coll].style) {
-        return (struct piece){base + (NULL != a->adispls ? a->adispls[i] : a->displs[i]), a->counts[i],
-                              a->types[i]};
+        return (struct piece){base + (NULL != a->adispls ? a->adispls[i] : a->displs[i]),
+                              a->counts[i], a->types[i]};
     }
     must(MPI_Type_get_extent(a->type, &lb, &extent), "type_get_extent");
     if (VEC == colls[c->coll].style) {
@@ -250,7 +252,8 @@ static char *scratch_items(const struct call *c, char **base)
  * result go to `out`. The sends posted before end here too: only then may `out` change in place. */
 static void fold(struct call *c, struct post *p, int upto, size_t skip, int count, char *out)
 {
-    char **base = xalloc((size_t) (upto + 1) * sizeof(*base)), **at = xalloc((size_t) (upto + 1) * sizeof(*at));
+    char **base = xalloc((size_t) (upto + 1) * sizeof(*base)),
+         **at = xalloc((size_t) (upto + 1) * sizeof(*at));
     MPI_Aint lb, extent;
 
     must(MPI_Type_get_extent(c->type, &lb, &extent), "type_get_extent");
@@ -322,7 +325,8 @@ static void ref_neighbor(struct call *c)
     }
     for (int i = 0; i < t->nout; i++) {
         if (MPI_PROC_NULL != t->out[i].peer) {
-            send_piece(&p, PAT_NALLGATHER == colls[c->coll].pattern ? whole(&c->s) : block(c, &c->s, i),
+            send_piece(&p,
+                       PAT_NALLGATHER == colls[c->coll].pattern ? whole(&c->s) : block(c, &c->s, i),
                        t->out[i].peer, 1 + t->out[i].slot);
         }
     }
@@ -331,12 +335,14 @@ static void ref_neighbor(struct call *c)
 
 void ref_run(struct call *c)
 {
-    static void (*const by_pattern[])(struct call *) = {
-        [PAT_BARRIER] = ref_barrier,       [PAT_BCAST] = ref_bcast,      [PAT_ALLGATHER] = ref_allgather,
-        [PAT_GATHER] = ref_gather,         [PAT_SCATTER] = ref_scatter,  [PAT_ALLTOALL] = ref_alltoall,
-        [PAT_REDUCE] = ref_reduction,      [PAT_ALLREDUCE] = ref_reduction, [PAT_REDSCAT] = ref_reduction,
-        [PAT_SCAN] = ref_reduction,        [PAT_EXSCAN] = ref_reduction, [PAT_NALLGATHER] = ref_neighbor,
-        [PAT_NALLTOALL] = ref_neighbor};
+    static void (*const by_pattern[])(
+        struct call *) = {[PAT_BARRIER] = ref_barrier,     [PAT_BCAST] = ref_bcast,
+                          [PAT_ALLGATHER] = ref_allgather, [PAT_GATHER] = ref_gather,
+                          [PAT_SCATTER] = ref_scatter,     [PAT_ALLTOALL] = ref_alltoall,
+                          [PAT_REDUCE] = ref_reduction,    [PAT_ALLREDUCE] = ref_reduction,
+                          [PAT_REDSCAT] = ref_reduction,   [PAT_SCAN] = ref_reduction,
+                          [PAT_EXSCAN] = ref_reduction,    [PAT_NALLGATHER] = ref_neighbor,
+                          [PAT_NALLTOALL] = ref_neighbor};
 
     by_pattern[colls[c->coll].pattern](c);
 }

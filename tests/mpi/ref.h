@@ -53,7 +53,7 @@ bool coll_is_neighbor(enum coll_id c);
 struct edge {
     int peer; /* MPI_PROC_NULL at the border of a grid */
     int slot; /* grid: position of the edge in the sender's list; graph: 0 (messages pair in order) */
-    int nth;  /* which of the edges between the two, for the size of the block */
+    int nth; /* which of the edges between the two, for the size of the block */
 };
 
 /* A communicator of the test. */

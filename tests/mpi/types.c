@@ -20,19 +20,22 @@ struct record {
 };
 
 /* The numeric types with bytes that carry no value. */
-#define SIGNIFICANT(ctype)                                                                                   \
-    (_Generic((ctype) 0, long double : (sizeof(long double) > 10 ? (size_t) 10 : sizeof(long double)),       \
-              default : sizeof(ctype)))
+#define SIGNIFICANT(ctype)                                                              \
+    (_Generic((ctype) 0, long double                                                    \
+              : (sizeof(long double) > 10 ? (size_t) 10 : sizeof(long double)), default \
+              : sizeof(ctype)))
 
 struct kind kinds[KIND_COUNT];
 static struct layout table[KIND_COUNT][SHAPE_COUNT];
 static struct layout *temporary;
 
 static const char *const shape_names[SHAPE_COUNT] = {
-    [SH_PLAIN] = "plain",   [SH_CONTIG2] = "contig2", [SH_CONTIG10] = "contig10", [SH_VEC3] = "vec3",
-    [SH_VEC12] = "vec12",   [SH_NEGLB] = "neglb",     [SH_WIDE] = "wide",         [SH_WEAVE2] = "weave2",
-    [SH_WEAVE4] = "weave4", [SH_POSLB] = "poslb",     [SH_TRUELB] = "truelb",     [SH_REVERSE] = "reverse",
-    [SH_ODD] = "odd",       [SH_NESTED] = "nested",   [SH_LONG60] = "long60",     [SH_ZERO] = "zero"};
+    [SH_PLAIN] = "plain", [SH_CONTIG2] = "contig2", [SH_CONTIG10] = "contig10",
+    [SH_VEC3] = "vec3",   [SH_VEC12] = "vec12",     [SH_NEGLB] = "neglb",
+    [SH_WIDE] = "wide",   [SH_WEAVE2] = "weave2",   [SH_WEAVE4] = "weave4",
+    [SH_POSLB] = "poslb", [SH_TRUELB] = "truelb",   [SH_REVERSE] = "reverse",
+    [SH_ODD] = "odd",     [SH_NESTED] = "nested",   [SH_LONG60] = "long60",
+    [SH_ZERO] = "zero"};
 
 static void one_field(struct kind *k, int i, size_t off, size_t len, size_t significant)
 {
@@ -45,7 +48,8 @@ static void one_field(struct kind *k, int i, size_t off, size_t len, size_t sign
 static MPI_Datatype record_type(void)
 {
     int lens[3] = {1, 1, 1};
-    MPI_Aint at[3] = {offsetof(struct record, d), offsetof(struct record, i), offsetof(struct record, c)};
+    MPI_Aint at[3] = {offsetof(struct record, d), offsetof(struct record, i),
+                      offsetof(struct record, c)};
     MPI_Datatype parts[3] = {MPI_DOUBLE, MPI_INT, MPI_CHAR}, packed, t;
 
     must(MPI_Type_create_struct(3, lens, at, parts, &packed), "type_create_struct");
@@ -59,21 +63,21 @@ static void kinds_init(void)
 {
     struct kind *k;
 
-#define KIND(id, ctype, mpitype, grp)                                                                        \
-    k = &kinds[K_##id];                                                                                      \
-    *k = (struct kind){.name = #id, .type = mpitype, .extent = sizeof(ctype), .group = grp};                 \
+#define KIND(id, ctype, mpitype, grp)                                                        \
+    k = &kinds[K_##id];                                                                      \
+    *k = (struct kind){.name = #id, .type = mpitype, .extent = sizeof(ctype), .group = grp}; \
     one_field(k, 0, 0, sizeof(ctype), SIGNIFICANT(ctype));
-#define PAIR(id, ctype, mpitype)                                                                             \
-    {                                                                                                        \
-        struct pair {                                                                                        \
-            ctype v;                                                                                         \
-            int k;                                                                                           \
-        };                                                                                                   \
-        k = &kinds[K_##id];                                                                                  \
-        *k = (struct kind){                                                                                  \
-            .name = #id, .type = mpitype, .extent = sizeof(struct pair), .group = GRP_PAIR};                 \
-        one_field(k, 0, 0, sizeof(ctype), SIGNIFICANT(ctype));                                               \
-        one_field(k, 1, offsetof(struct pair, k), sizeof(int), sizeof(int));                                 \
+#define PAIR(id, ctype, mpitype)                                                             \
+    {                                                                                        \
+        struct pair {                                                                        \
+            ctype v;                                                                         \
+            int k;                                                                           \
+        };                                                                                   \
+        k = &kinds[K_##id];                                                                  \
+        *k = (struct kind){                                                                  \
+            .name = #id, .type = mpitype, .extent = sizeof(struct pair), .group = GRP_PAIR}; \
+        one_field(k, 0, 0, sizeof(ctype), SIGNIFICANT(ctype));                               \
+        one_field(k, 1, offsetof(struct pair, k), sizeof(int), sizeof(int));                 \
     }
 #include "kinds.def"
 #undef KIND
@@ -108,7 +112,8 @@ static void put_blocks(struct layout *l, int nblk, int len, const MPI_Aint *at, 
     }
 }
 
-static MPI_Datatype vector(struct layout *l, int nblk, int len, int stride, MPI_Datatype basic, ptrdiff_t e)
+static MPI_Datatype vector(struct layout *l, int nblk, int len, int stride, MPI_Datatype basic,
+                           ptrdiff_t e)
 {
     MPI_Datatype t;
     MPI_Aint at[16];
@@ -121,8 +126,8 @@ static MPI_Datatype vector(struct layout *l, int nblk, int len, int stride, MPI_
     return t;
 }
 
-static MPI_Datatype hblocks(struct layout *l, int nblk, int len, const MPI_Aint *at, MPI_Datatype basic,
-                            ptrdiff_t e)
+static MPI_Datatype hblocks(struct layout *l, int nblk, int len, const MPI_Aint *at,
+                            MPI_Datatype basic, ptrdiff_t e)
 {
     MPI_Datatype t;
 
@@ -148,7 +153,8 @@ static MPI_Datatype nested(struct layout *l, MPI_Datatype basic, ptrdiff_t e)
 static MPI_Datatype shape_type(struct layout *l, enum shape shape, MPI_Datatype basic, ptrdiff_t e)
 {
     MPI_Datatype t;
-    MPI_Aint neglb[4] = {-3 * e, 0, e, 2 * e}, back[3] = {2 * e, e, 0}, odd[4] = {1, e + 3, 2 * e + 5, 3 * e + 5};
+    MPI_Aint neglb[4] = {-3 * e, 0, e, 2 * e}, back[3] = {2 * e, e, 0},
+             odd[4] = {1, e + 3, 2 * e + 5, 3 * e + 5};
 
     switch (shape) {
     case SH_CONTIG2:
@@ -215,8 +221,8 @@ static void finish_layout(struct layout *l)
     l->lb = lb;
     l->extent = extent;
     if (bytes != want || (0 < l->m && (tlb != l->lo || tlb + textent != l->hi))) {
-        fail("layout %s of %s: MPI says size %d, content %ld..%ld; own list %d, %ld..%ld", l->name, k->name,
-             bytes, (long) tlb, (long) (tlb + textent), want, (long) l->lo, (long) l->hi);
+        fail("layout %s of %s: MPI says size %d, content %ld..%ld; own list %d, %ld..%ld", l->name,
+             k->name, bytes, (long) tlb, (long) (tlb + textent), want, (long) l->lo, (long) l->hi);
     }
 }
 
@@ -227,7 +233,8 @@ void types_init(void)
         for (int s = 0; s < SHAPE_COUNT; s++) {
             struct layout *l = &table[k][s];
 
-            *l = (struct layout){.name = shape_names[s], .kind = (enum kind_id) k, .shape = (enum shape) s};
+            *l = (struct layout){
+                .name = shape_names[s], .kind = (enum kind_id) k, .shape = (enum shape) s};
             l->off = xalloc(MAX_M * sizeof(*l->off));
             l->maxitems = SH_WEAVE2 == s || SH_WEAVE4 == s ? WEAVE : INT_MAX;
             l->type = shape_type(l, (enum shape) s, kinds[k].type, (ptrdiff_t) kinds[k].extent);
@@ -271,7 +278,8 @@ struct layout *layout_at(const struct layout *l, const void *origin)
     *t = *l;
     must(MPI_Get_address(origin, &at), "get_address");
     t->shift = at;
-    must(MPI_Type_create_hindexed_block(1, 1, &at, l->type, &t->type), "type_create_hindexed_block");
+    must(MPI_Type_create_hindexed_block(1, 1, &at, l->type, &t->type),
+         "type_create_hindexed_block");
     must(MPI_Type_commit(&t->type), "type_commit");
     t->handle = t->type;
     t->next = temporary;

@@ -64,11 +64,12 @@ struct layout {
     int m;          /* basic elements per item */
     ptrdiff_t *off; /* m offsets from the origin of an item, in type map order */
     ptrdiff_t lb, extent;
-    ptrdiff_t lo, hi;    /* first byte and end of the content of one item */
-    int maxitems;        /* more items in one buffer would overlap */
-    ptrdiff_t shift;     /* added to every offset: the address in layouts for MPI_BOTTOM */
-    bool named;          /* a predefined type */
-    MPI_Datatype handle; /* temporary layouts: the type as MPI knew it, also after the user freed it */
+    ptrdiff_t lo, hi; /* first byte and end of the content of one item */
+    int maxitems;     /* more items in one buffer would overlap */
+    ptrdiff_t shift;  /* added to every offset: the address in layouts for MPI_BOTTOM */
+    bool named;       /* a predefined type */
+    MPI_Datatype
+        handle; /* temporary layouts: the type as MPI knew it, also after the user freed it */
     struct layout *next; /* in the list of temporary layouts */
 };
 
@@ -104,15 +105,18 @@ void layout_release(struct layout *l);
 /* Bytes [lo, hi) that `count` items starting at the origin cover. */
 void layout_span(const struct layout *l, size_t count, ptrdiff_t *lo, ptrdiff_t *hi);
 /* Writes values suited to `op` to the content of `count` items. */
-void layout_values(const struct layout *l, char *origin, size_t count, enum op_id op, uint64_t seed);
+void layout_values(const struct layout *l, char *origin, size_t count, enum op_id op,
+                   uint64_t seed);
 /* Makes bytes that carry no value (padding inside long double, sign of zero) equal where the values are. */
 void layout_canonical(const struct layout *l, char *origin, size_t count);
 /* Copies basic elements [from, m x count) of src to dst. */
-void layout_copy_tail(const struct layout *l, char *dst, const char *src, size_t count, size_t from);
+void layout_copy_tail(const struct layout *l, char *dst, const char *src, size_t count,
+                      size_t from);
 /* Which basic element of `count` items owns the byte at `at`; -1: none, it lies in a gap. */
 long layout_owner(const struct layout *l, size_t count, ptrdiff_t at);
 /* The element as text. */
-void layout_print(const struct layout *l, const char *origin, size_t element, char *text, size_t len);
+void layout_print(const struct layout *l, const char *origin, size_t element, char *text,
+                  size_t len);
 
 MPI_Op op_handle(enum op_id op);
 const char *op_name(enum op_id op);
