@@ -313,7 +313,9 @@ void hccl_region_close(const hccl_cell_ref_t *mine, size_t bytes, const hccl_cel
                              .bytes = whole_pages(bytes),
                              .last = last,
                              .npeers = n};
-        memcpy(c->peers, peers, (size_t) n * sizeof(*peers));
+        if (n > 0) {
+            memcpy(c->peers, peers, (size_t) n * sizeof(*peers));
+        }
         region.closed_cells = c;
     }
     sweep();
