@@ -67,7 +67,7 @@ between_marks() {
 
 waits='(e?poll|epoll_p?wait|ppoll)\(.*, 0(, [^)]*)?\)'
 
-# trace ALSO STEADY_ARGS...: a job of two ranks, the first one traced; then $HCCL_TMP/other holds its
+# trace STEADY_ARGS...: a job of two ranks, the first one traced; then $HCCL_TMP/other holds its
 # system calls between the marks that are no waits. Exit code of the job. Here ranks do not yield.
 trace() {
     two_cores -np 1 strace -s 100 -o "$HCCL_TMP/trace" "$steady" "$@" \
