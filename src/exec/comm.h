@@ -77,6 +77,8 @@ typedef struct hccl_comm {
     hccl_lane_t lanes[HCCL_LANES];
     hccl_queue_t queues[HCCL_LANES];
     hccl_memo_t memo[HCCL_MEMOS];
+    int pending;              /* operations on the progress list; while there are any, other threads
+                                 may use this structure under the lock of drive.c */
     uint32_t next_op;         /* operations begun so far that every rank takes part in */
     uint32_t next_persistent; /* persistent operations made so far */
     uint32_t next_neighbor;   /* persistent neighbourhood operations made so far */
