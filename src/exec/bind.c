@@ -117,10 +117,11 @@ static size_t block_count(const hccl_side_t *side, int block)
     return NULL == side->counts ? side->count : (size_t) side->counts[block];
 }
 
+/* Units are elements in reductions, bytes else. */
 static size_t units_of(const hccl_exec_t *x, const hccl_side_t *side, int block)
 {
-    size_t bytes = block_count(side, block) * type_of(side, block)->super.size;
-    return 1 == x->unit ? bytes : bytes / x->unit;
+    size_t count = block_count(side, block);
+    return NULL != x->type ? count : count * type_of(side, block)->super.size;
 }
 
 /* Packed memory for `units`; with pack, filled from count elements at buf. */
@@ -147,9 +148,8 @@ static char *run_of(hccl_exec_t *x, const hccl_side_t *side, size_t count, bool 
     if (!*staged) {
         return (char *) (uintptr_t) side->buf + offset;
     }
-    size_t bytes = count * side->type->super.size;
-    return packed_copy(x, 1 == x->unit ? bytes : bytes / x->unit, side->buf, count, side->type,
-                       pack);
+    return packed_copy(x, NULL != x->type ? count : count * side->type->super.size, side->buf,
+                       count, side->type, pack);
 }
 
 /* A view with one address per block. Blocks that are no runs of bytes go to one packed image. */

@@ -65,15 +65,11 @@
             d[i] = (type) OP_##OP((wide) t, (wide) e[i]);                                         \
         }                                                                                         \
     }                                                                                             \
-    static void NAME##_##OP(void *dst, const void *const *src, int nsrc, size_t count)            \
+    static void NAME##_##OP##_many(NAME##_##OP##_t *d, const void *const *src, int nsrc,          \
+                                   size_t count)                                                  \
     {                                                                                             \
         type block[BLOCK_BYTES / sizeof(type)];                                                   \
         const size_t chunk = BLOCK_BYTES / sizeof(type);                                          \
-        NAME##_##OP##_t *d = dst;                                                                 \
-        if (2 == nsrc) {                                                                          \
-            NAME##_##OP##_2(d, src[0], src[1], count);                                            \
-            return;                                                                               \
-        }                                                                                         \
         for (size_t at = 0; at < count; at += chunk) {                                            \
             size_t n = count - at < chunk ? count - at : chunk;                                   \
             const NAME##_##OP##_t *acc = (const NAME##_##OP##_t *) src[0] + at;                   \
@@ -95,6 +91,14 @@
                 }                                                                                 \
                 acc = to;                                                                         \
             }                                                                                     \
+        }                                                                                         \
+    }                                                                                             \
+    static void NAME##_##OP(void *dst, const void *const *src, int nsrc, size_t count)            \
+    {                                                                                             \
+        if (2 == nsrc) {                                                                          \
+            NAME##_##OP##_2(dst, src[0], src[1], count);                                          \
+        } else {                                                                                  \
+            NAME##_##OP##_many(dst, src, nsrc, count);                                            \
         }                                                                                         \
     }
 

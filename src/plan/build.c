@@ -276,6 +276,20 @@ static void compute_acks(hccl_builder_t *b)
     }
 }
 
+/* Keeps no more scratch areas than this rank's steps use: a rank without any takes no memory. */
+static void trim_scratch(hccl_builder_t *b)
+{
+    int used = HCCL_BASE_TMP;
+    for (int i = 0; i < b->plan.nsteps; i++) {
+        used = b->steps[i].base >= used ? b->steps[i].base + 1 : used;
+    }
+    for (int i = 0; i < b->plan.nsources; i++) {
+        const hccl_source_t *source = &b->sources[i];
+        used = source->peer < 0 && source->base >= used ? source->base + 1 : used;
+    }
+    b->plan.ntmp = used - HCCL_BASE_TMP;
+}
+
 static hccl_plan_t *freeze(const hccl_builder_t *b)
 {
     size_t steps = (size_t) b->plan.nsteps * sizeof(hccl_step_t);
@@ -313,6 +327,7 @@ int hccl_build_finish(hccl_builder_t *b, hccl_plan_t **plan)
     int rc = b->error;
     if (HCCL_OK == rc) {
         compute_acks(b);
+        trim_scratch(b);
         hccl_plan_t *frozen = freeze(b);
         if (NULL == frozen) {
             rc = HCCL_ERR_NOMEM;

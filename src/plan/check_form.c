@@ -310,7 +310,7 @@ static void check_alike(hccl_checker_t *k, int rank)
         what = "publications";
     } else if (a->sized != b->sized) {
         what = "sized";
-    } else if (a->tmp_blocks != b->tmp_blocks || a->ntmp != b->ntmp) {
+    } else if (a->tmp_blocks != b->tmp_blocks) {
         what = "scratch";
     } else if ((NULL == a->order) != (NULL == b->order)
                || (NULL != a->order

@@ -97,7 +97,7 @@ typedef struct hccl_plan {
     int algorithm;    /* index into the table of algorithms */
     int nblocks;      /* blocks of the data; GRID collectives: the number of ranks of the group */
     int tmp_blocks;   /* positions of each scratch area, at least nblocks if ntmp > 0 */
-    int ntmp;         /* scratch areas */
+    int ntmp;         /* scratch areas that this rank uses */
     int npub;         /* publication numbers per segment, the same on all ranks of a node */
     int publishes;    /* 1: made for shared memory, so all ranks of the communicator open a lane,
                          also on nodes where npub is 0; the same on all ranks */

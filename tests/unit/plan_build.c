@@ -167,6 +167,27 @@ static void scratch_and_order(void **state)
     free(plan);
 }
 
+/* A rank that uses none of the areas takes no memory for them; an area in front of a used one stays. */
+static void unused_scratch_is_dropped(void **state)
+{
+    (void) state;
+    hccl_builder_t *b = start();
+    (void) hccl_build_scratch(b, BLOCKS);
+    hccl_build_send(b, 1, HCCL_BASE_SEND, 0, 1);
+    hccl_plan_t *plan = finish(b);
+    assert_int_equal(0, plan->ntmp);
+    assert_int_equal(BLOCKS, plan->tmp_blocks);
+    free(plan);
+    b = start();
+    (void) hccl_build_scratch(b, BLOCKS);
+    int read = hccl_build_scratch(b, BLOCKS);
+    (void) hccl_build_scratch(b, BLOCKS);
+    hccl_build_copy(b, HCCL_BASE_RECV, 0, 1, read, 0);
+    plan = finish(b);
+    assert_int_equal(2, plan->ntmp);
+    free(plan);
+}
+
 /* Growing lists keep what was in them. */
 static void long_plan(void **state)
 {
@@ -275,6 +296,7 @@ int main(void)
         cmocka_unit_test(acknowledgements),
         cmocka_unit_test(requests_and_waits),
         cmocka_unit_test(scratch_and_order),
+        cmocka_unit_test(unused_scratch_is_dropped),
         cmocka_unit_test(long_plan),
         cmocka_unit_test(operands_out_of_range),
         cmocka_unit_test(publications_out_of_range),
