@@ -56,13 +56,13 @@ static int power_below(int n)
 }
 
 /* Tags: the lower half of what the network layer offers below zero, away from the tags of other
- * collective components. In eighths: four kinds of operations (exec/drive.c), and the same again
- * for what an inter-communicator's operations send inside their local group, on the local group's
- * own communicator. */
+ * collective components: for each kind of operations (exec/drive.c), and the same again for what an
+ * inter-communicator's operations send inside their local group, on the local group's own
+ * communicator. */
 static void set_tags(void)
 {
     int span = power_below(mca_pml.pml_max_tag) / 2;
-    hccl_engine.tag_ids = span / (8 * HCCL_CURSORS);
+    hccl_engine.tag_ids = span / (2 * HCCL_TAG_KINDS * HCCL_CURSORS);
     hccl_engine.tag_base = -mca_pml.pml_max_tag;
 }
 

@@ -20,15 +20,16 @@ void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *sh
     hc->remote_size = OMPI_COMM_IS_INTER(comm) ? ompi_comm_remote_size(comm) : 0;
     hc->shape = shape;
     hc->regions = regions;
-    for (int kind = 0; kind < HCCL_LANES; kind++) {
-        hccl_lane_init(&hc->lanes[kind], hccl_engine.slots, hccl_engine.slot_bytes[kind]);
+    for (int i = 0; i < HCCL_ORDERS * HCCL_LANES; i++) {
+        hccl_lane_init(&hc->lanes[i / HCCL_LANES][i % HCCL_LANES], hccl_engine.slots,
+                       hccl_engine.slot_bytes[i % HCCL_LANES]);
     }
 }
 
 void hccl_comm_fini(hccl_comm_t *hc)
 {
-    for (int kind = 0; kind < HCCL_LANES; kind++) {
-        hccl_lane_close(&hc->lanes[kind]);
+    for (int i = 0; i < HCCL_ORDERS * HCCL_LANES; i++) {
+        hccl_lane_close(&hc->lanes[i / HCCL_LANES][i % HCCL_LANES]);
     }
     hccl_cache_clear(&hc->plans);
     hccl_shape_free(hc->shape);
@@ -54,8 +55,7 @@ int hccl_comm_shape(hccl_comm_t *hc, bool flat, const hccl_shape_t **shape)
 
 uint64_t hccl_comm_lane_key(const hccl_comm_t *hc, int kind, uint32_t instance)
 {
-    /* Keys below HCCL_KEY_FIRST are marks; lanes of persistent operations have a kind of their
-     * own, so that instance 0 means the communicator. */
+    /* Keys below HCCL_KEY_FIRST are marks. */
     return (hccl_compat_comm_number(hc->comm) << 32 | (uint64_t) instance << 2 | (uint64_t) kind)
            + HCCL_KEY_FIRST;
 }

@@ -23,6 +23,15 @@ struct hccl_exec;
  *  messages should be longer than what suits a cache. */
 typedef enum { HCCL_LANE_SMALL, HCCL_LANE_LARGE, HCCL_LANE_WIDE, HCCL_LANES } hccl_lane_kind_t;
 
+/** Blocking and nonblocking operations have lanes and tags of their own. Only among themselves do
+ *  they come in the same order on all ranks: Open MPI makes a communicator (MPI_Comm_idup) with
+ *  nonblocking operations on its parent that start when a rank happens to make progress, which may
+ *  be before the user's next blocking call, in it, or after it. */
+typedef enum { HCCL_BLOCKING, HCCL_NONBLOCKING, HCCL_ORDERS } hccl_order_t;
+
+/** Tags are counted apart for up to this many kinds of operations (drive.c). A power of two. */
+#define HCCL_TAG_KINDS 8
+
 /** Settings of the engine, the same on all ranks. Filled by the component once. */
 typedef struct hccl_engine {
     size_t slot_bytes[HCCL_LANES]; /* largest publication of each kind of lane */
@@ -74,16 +83,16 @@ typedef struct hccl_comm {
     hccl_shape_t *flat;  /* every rank a node: when the lane is unavailable; made when needed */
     const hccl_region_card_t **regions; /* [ranks of my node] */
     hccl_plan_cache_t plans;
-    hccl_lane_t lanes[HCCL_LANES];
-    hccl_queue_t queues[HCCL_LANES];
+    hccl_lane_t lanes[HCCL_ORDERS][HCCL_LANES];
+    hccl_queue_t queues[HCCL_ORDERS][HCCL_LANES];
     hccl_memo_t memo[HCCL_MEMOS];
-    int pending;              /* operations on the progress list; while there are any, other threads
+    int pending; /* operations on the progress list; while there are any, other threads
                                  may use this structure under the lock of drive.c */
-    uint32_t next_op;         /* operations begun so far that every rank takes part in */
-    uint32_t next_persistent; /* persistent operations made so far */
-    uint32_t next_neighbor;   /* persistent neighbourhood operations made so far */
-    uint32_t next_here;       /* inter-communicators: rooted operations with this rank as root */
-    uint32_t *next_rooted;    /* [remote_size] the same for each root in the other group */
+    uint32_t next_op[HCCL_ORDERS]; /* operations begun so far that every rank takes part in */
+    uint32_t next_persistent;      /* persistent operations made so far */
+    uint32_t next_neighbor;        /* persistent neighbourhood operations made so far */
+    uint32_t next_here;    /* inter-communicators: rooted operations with this rank as root */
+    uint32_t *next_rooted; /* [remote_size] the same for each root in the other group */
 } hccl_comm_t;
 
 /** Takes ownership of shape and regions (freed with free). */
@@ -94,8 +103,10 @@ void hccl_comm_fini(hccl_comm_t *hc);
 /** The shape to plan with: flat when no lane can be used. HCCL_ERR_NOMEM possible for flat. */
 HCCL_CHECKED int hccl_comm_shape(hccl_comm_t *hc, bool flat, const hccl_shape_t **shape);
 
-/** The key of a lane in the regions' directories. instance: 0 for the communicator's own lanes,
- *  else number of the persistent operation, counted from 1. */
+/** The key of a lane in the regions' directories. instance: number of the persistent operation,
+ *  counted from 1, or whose of the communicator's own lanes it is. */
+#define HCCL_INSTANCE_BLOCKING 0
+#define HCCL_INSTANCE_NONBLOCKING ((UINT32_C(1) << 30) - 1)
 uint64_t hccl_comm_lane_key(const hccl_comm_t *hc, int kind, uint32_t instance);
 
 /** Whether this communicator has ranks that can share memory with others. */

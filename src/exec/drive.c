@@ -35,16 +35,35 @@ static void relax(void)
 
 /* ---- one operation ---------------------------------------------------------------------------- */
 
+static hccl_order_t order_of(const hccl_exec_t *x)
+{
+    return NULL == x->request ? HCCL_BLOCKING : HCCL_NONBLOCKING;
+}
+
 static void assign_lane(hccl_exec_t *x)
 {
     x->lane = NULL;
     if (x->lane_kind >= 0) {
-        x->lane = x->persistent ? &x->request->lane : &x->hc->lanes[x->lane_kind];
+        x->lane = x->persistent ? &x->request->lane : &x->hc->lanes[order_of(x)][x->lane_kind];
     }
 }
 
+/* The queue for its lane; only for operations that use the communicator's lanes. */
+static hccl_queue_t *queue_of(const hccl_exec_t *x)
+{
+    return &x->hc->queues[order_of(x)][x->lane_kind];
+}
+
 /* Kinds of tags. Ranks must agree on the tag of an operation without asking. */
-enum { TAGS_COUNTED, TAGS_PERSISTENT, TAGS_ROOTED, TAGS_NEIGHBOR };
+enum {
+    TAGS_BLOCKING = HCCL_BLOCKING,
+    TAGS_NONBLOCKING = HCCL_NONBLOCKING,
+    TAGS_PERSISTENT,
+    TAGS_ROOTED,
+    TAGS_NEIGHBOR,
+    TAGS_KINDS
+};
+_Static_assert(TAGS_KINDS <= HCCL_TAG_KINDS, "each kind has tags of its own");
 
 static int tag_of_kind(int kind, uint32_t id)
 {
@@ -75,9 +94,11 @@ static int next_rooted_tag(hccl_exec_t *x, int *tag)
     return OMPI_SUCCESS;
 }
 
-/* The tag follows from counting, in the order of the calls (of persistent ones: of their making). Open MPI's bindings return early, without calling us, where a
- * count is zero; so an operation is counted by those ranks alone that surely all count it:
- *  - usually all ranks of the communicator (calls that move nothing are not counted anywhere);
+/* The tag follows from counting, in the order of the calls (of persistent ones: of their making).
+ * Open MPI's bindings return early, without calling us, where a count is zero; so an operation is
+ * counted by those ranks alone that surely all count it:
+ *  - usually all ranks of the communicator (calls that move nothing are not counted anywhere),
+ *    blocking and nonblocking ones apart (comm.h);
  *  - rooted operations on inter-communicators: the root and the other group, root by root, since
  *    the arguments of the root's own group mean nothing and may be zero or not;
  *  - neighbourhoods: nobody (persistent ones: those who have neighbours). A rank without neighbours
@@ -94,7 +115,7 @@ static int assign_tag(hccl_exec_t *x)
         x->instance = ++x->hc->next_persistent;
         x->tag = tag_of_kind(TAGS_PERSISTENT, x->instance);
     } else {
-        x->tag = tag_of_kind(TAGS_COUNTED, x->hc->next_op++);
+        x->tag = tag_of_kind((int) order_of(x), x->hc->next_op[order_of(x)]++);
     }
     return OMPI_SUCCESS;
 }
@@ -127,8 +148,7 @@ static bool lane_is_free(const hccl_exec_t *x)
     if (NULL == x->lane) {
         return true;
     }
-    return HCCL_LANE_OPEN == x->lane->state
-           && (x->persistent || NULL == x->hc->queues[x->lane_kind].head);
+    return HCCL_LANE_OPEN == x->lane->state && (x->persistent || NULL == queue_of(x)->head);
 }
 
 /* Begins the run on an open lane, or the flat plan when the lane cannot be had. */
@@ -149,7 +169,7 @@ static bool pump(hccl_exec_t *x, bool *moved)
 {
     int rc = OMPI_SUCCESS;
     if (HCCL_EXEC_BOUND == x->state) {
-        if (NULL != x->lane && !x->persistent && x->hc->queues[x->lane_kind].head != x) {
+        if (NULL != x->lane && !x->persistent && queue_of(x)->head != x) {
             return false;
         }
         bool is_new = NULL != x->lane && HCCL_LANE_NEW == x->lane->state;
@@ -174,7 +194,7 @@ static void enqueue(hccl_exec_t *x)
     if (NULL == x->lane || x->persistent) {
         return;
     }
-    hccl_queue_t *q = &x->hc->queues[x->lane_kind];
+    hccl_queue_t *q = queue_of(x);
     x->queue = q;
     if (NULL == q->head) {
         q->head = x;
@@ -302,7 +322,7 @@ int hccl_drive_blocking(hccl_exec_t *x)
 {
     bool nothing;
     x->persistent = false;
-    x->instance = 0;
+    x->instance = HCCL_INSTANCE_BLOCKING;
     x->request = NULL;
     bool alone = 0 == __atomic_load_n(&x->hc->pending, __ATOMIC_ACQUIRE);
     if (HCCL_UNLIKELY(!alone)) {
@@ -362,7 +382,7 @@ hccl_request_t *hccl_drive_request(hccl_comm_t *hc)
         request->x.hc = hc;
         request->x.request = request;
         request->x.persistent = false;
-        request->x.instance = 0;
+        request->x.instance = HCCL_INSTANCE_NONBLOCKING;
         request->abandoned = false;
     }
     return request;

@@ -97,7 +97,7 @@ typedef struct hccl_exec {
     uint32_t signature; /* what peers can compare: collective, bytes, op, root */
     int tag;            /* of messages of cursor 0; the other cursors' follow */
     bool persistent;    /* started by MPI_Start, any number of times */
-    uint32_t instance;  /* 0, or number of the persistent operation */
+    uint32_t instance;  /* number of the persistent operation, or HCCL_INSTANCE_* */
 
     /* The run. */
     uint64_t base; /* the lane's tags up to this one are older operations' */

@@ -209,7 +209,8 @@ static void start_message(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *s
     int rank = HCCL_PEER_RANK(step->peer);
     ompi_communicator_t *comm = comm_of(x, step->peer);
     if (comm != x->hc->comm) {
-        tag += 4 * hccl_engine.tag_ids * HCCL_CURSORS; /* not to meet that communicator's own */
+        /* Not to meet that communicator's own. */
+        tag += HCCL_TAG_KINDS * hccl_engine.tag_ids * HCCL_CURSORS;
     }
     ompi_request_t **req = &c->req[c->nreq];
     int rc = sends ? MCA_PML_CALL(isend(data, bytes, &ompi_mpi_byte.dt, rank, tag,

@@ -108,6 +108,38 @@ static void p54(struct hz_ctx *hz)
     }
 }
 
+/* Open MPI makes the duplicate with nonblocking collectives on the parent, which start whenever a
+ * rank makes progress: anywhere between the blocking calls, and elsewhere on every rank. */
+static void p54_blocking(struct hz_ctx *hz)
+{
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int round = 0; round < 100; round++) {
+        MPI_Comm dup;
+        MPI_Request request;
+        int one = 1;
+        int sum = 0;
+        MPI_Comm_idup(comm, &dup, &request);
+        for (int call = 0; call < 4; call++) {
+            int root = call % hz->size;
+            int data = root == hz->rank ? 10 * round + call : -1;
+            if (0 == (round + call + hz->rank) % 3) {
+                hz_sleep_us(100);
+            }
+            MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+            HZ_CHECK(hz, hz->size == sum, "round %d, call %d: sum %d", round, call, sum);
+            MPI_Bcast(&data, 1, MPI_INT, root, comm);
+            HZ_CHECK(hz, 10 * round + call == data, "round %d, call %d: got %d", round, call, data);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, dup);
+        HZ_CHECK(hz, hz->size == sum, "round %d: sum %d on the duplicate", round, sum);
+        MPI_Comm_free(&dup);
+    }
+    MPI_Comm_free(&comm);
+}
+
 static void p55(struct hz_ctx *hz)
 {
     enum { CALLS = 3 };
@@ -317,9 +349,9 @@ static void p60(struct hz_ctx *hz)
 int main(int argc, char **argv)
 {
     static const struct hz_test tests[] = {
-        {"P53", 2, p53}, {"P53b", 2, p53_others}, {"P54", 1, p54}, {"P55", 2, p55},
-        {"P57", 2, p57}, {"P57b", 2, p57_comm},   {"P58", 2, p58}, {"P59", 2, p59},
-        {"P60", 2, p60}, {NULL, 0, NULL},
+        {"P53", 2, p53}, {"P53b", 2, p53_others}, {"P54", 1, p54},       {"P54b", 1, p54_blocking},
+        {"P55", 2, p55}, {"P57", 2, p57},         {"P57b", 2, p57_comm}, {"P58", 2, p58},
+        {"P59", 2, p59}, {"P60", 2, p60},         {NULL, 0, NULL},
     };
 
     return hz_main(argc, argv, MPI_THREAD_SINGLE, tests);
