@@ -389,6 +389,7 @@ static bool measure(hccl_exec_t *x, const sides_t *sides)
     const hccl_coll_info_t *info = &hccl_coll_info[x->call.coll];
     bool inter = x->hc->remote_size > 0;
     x->grid = grid_kind(x);
+    x->type = NULL;
     x->units = 0;
     x->unit = 1;
     x->commutative = true;
@@ -507,7 +508,6 @@ int hccl_exec_bind(hccl_exec_t *x, bool *nothing)
     x->staged_recv = NULL;
     x->agree = NULL;
     x->len = NULL;
-    x->type = NULL;
     x->root = plan_root(x);
     sides_t sides = significant_sides(x);
     *nothing = measure(x, &sides);
