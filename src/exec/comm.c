@@ -15,6 +15,7 @@ void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *sh
 {
     memset(hc, 0, sizeof(*hc));
     hc->comm = comm;
+    hc->local_comm = OMPI_COMM_IS_INTER(comm) ? comm->c_local_comm : comm;
     hc->rank = ompi_comm_rank(comm);
     hc->size = ompi_comm_size(comm);
     hc->remote_size = OMPI_COMM_IS_INTER(comm) ? ompi_comm_remote_size(comm) : 0;

@@ -73,9 +73,11 @@ typedef struct hccl_queue {
 
 typedef struct hccl_comm {
     ompi_communicator_t *comm;
-    int rank;             /* mine, in the local group */
-    int size;             /* of the local group */
-    int remote_size;      /* 0: intra-communicator */
+    ompi_communicator_t *local_comm; /* of the local group; inter-communicators: another one, which
+                                        pending operations keep alive */
+    int rank;                        /* mine, in the local group */
+    int size;                        /* of the local group */
+    int remote_size;                 /* 0: intra-communicator */
     int nsources, ndests; /* neighbours of this rank, known from the first neighbourhood call on */
     int *sources, *dests; /* their ranks, negative: none; one allocation, NULL until then */
     bool cartesian;

@@ -379,11 +379,16 @@ hccl_request_t *hccl_drive_request(hccl_comm_t *hc)
         req->req_start = start_requests;
         req->req_mpi_object.comm = hc->comm;
         OBJ_RETAIN(hc->comm);
+        if (hc->local_comm != hc->comm) {
+            OBJ_RETAIN(hc->local_comm); /* MPI_Comm_free lets go of it at once */
+        }
         request->x.hc = hc;
         request->x.request = request;
         request->x.persistent = false;
         request->x.instance = HCCL_INSTANCE_NONBLOCKING;
-        request->abandoned = false;
+        /* Left over when the operation ended before Open MPI asked to hear of its end. */
+        request->super.data.objs.objs[0] = NULL;
+        request->super.data.objs.objs[1] = NULL;
     }
     return request;
 }
@@ -391,9 +396,13 @@ hccl_request_t *hccl_drive_request(hccl_comm_t *hc)
 /* The request's memory is free again; the communicator may go with this reference. */
 static void recycle(hccl_request_t *request)
 {
-    ompi_communicator_t *comm = request->super.super.req_mpi_object.comm;
+    ompi_communicator_t *comm = request->x.hc->comm;
+    ompi_communicator_t *local_comm = request->x.hc->local_comm;
     OMPI_REQUEST_FINI(&request->super.super);
     opal_free_list_return(&drive.requests, (opal_free_list_item_t *) request);
+    if (local_comm != comm) {
+        OBJ_RELEASE(local_comm);
+    }
     OBJ_RELEASE(comm);
 }
 
@@ -411,9 +420,9 @@ static void end_request(hccl_request_t *request)
 {
     ompi_request_t *req = &request->super.super;
     set_status(req, hccl_exec_unbind(&request->x));
-    bool abandoned = request->abandoned;
+    hccl_fate_t fate = __atomic_exchange_n(&request->fate, HCCL_FATE_ENDING, __ATOMIC_ACQ_REL);
     ompi_request_complete(req, true);
-    if (abandoned) {
+    if (HCCL_FATE_ABANDONED == fate) {
         (void) free_request(&req);
     }
 }
@@ -425,6 +434,7 @@ static int launch(hccl_request_t *request, bool *ended)
     bool nothing;
     bool moved = false;
     *ended = false;
+    request->fate = HCCL_FATE_OPEN;
     lock_drive();
     int rc = make_ready(x, &nothing);
     if (OMPI_SUCCESS == rc && nothing) {
@@ -502,18 +512,23 @@ static int start_requests(size_t count, ompi_request_t **requests)
 static int free_request(ompi_request_t **req)
 {
     hccl_request_t *request = (hccl_request_t *) *req;
-    lock_drive();
-    bool pending = !REQUEST_COMPLETE(*req);
-    request->abandoned = pending;
-    unlock_drive();
-    if (!pending) {
-        if ((*req)->req_persistent) {
-            hccl_lane_close(&request->lane);
-            hccl_exec_hold(&request->x, false);
-        }
-        recycle(request);
-    } /* else it ends by itself, and end_request comes here again */
+    ompi_request_t *freed = *req;
     *req = MPI_REQUEST_NULL;
+    if (!REQUEST_COMPLETE(freed)) {
+        hccl_fate_t fate =
+            __atomic_exchange_n(&request->fate, HCCL_FATE_ABANDONED, __ATOMIC_ACQ_REL);
+        if (HCCL_FATE_OPEN == fate) {
+            return OMPI_SUCCESS; /* it ends by itself, and end_request comes here again */
+        }
+        while (!REQUEST_COMPLETE(freed)) {
+            sched_yield(); /* another thread is in end_request */
+        }
+    }
+    if (freed->req_persistent) {
+        hccl_lane_close(&request->lane);
+        hccl_exec_hold(&request->x, false);
+    }
+    recycle(request);
     return OMPI_SUCCESS;
 }
 

@@ -11,12 +11,20 @@
 
 #include "exec/exec.h"
 
+/** Who frees a started request. The operation's end and MPI_Request_free may come from two threads
+ *  at once: each replaces the fate, and the second one finds the other's. */
+typedef enum {
+    HCCL_FATE_OPEN,
+    HCCL_FATE_ENDING,   /* about to be marked complete: the user frees it, after that */
+    HCCL_FATE_ABANDONED /* freed by the user before it ended: frees itself */
+} hccl_fate_t;
+
 /** A nonblocking or persistent operation. */
 typedef struct hccl_request {
     ompi_coll_base_nbc_request_t super;
     hccl_exec_t x;
     hccl_lane_t lane; /* persistent: its own, since such operations start in any order */
-    bool abandoned;   /* freed by the user before it ended */
+    hccl_fate_t fate;
 } hccl_request_t;
 OBJ_CLASS_DECLARATION(hccl_request_t);
 

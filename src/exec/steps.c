@@ -164,8 +164,7 @@ static hccl_step_result_t combine(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
 /* The communicator and the rank in it that a plan's peer means. */
 static ompi_communicator_t *comm_of(const hccl_exec_t *x, int peer)
 {
-    ompi_communicator_t *comm = x->hc->comm;
-    return x->hc->remote_size > 0 && 0 == (peer & HCCL_PEER_REMOTE) ? comm->c_local_comm : comm;
+    return 0 == (peer & HCCL_PEER_REMOTE) ? x->hc->local_comm : x->hc->comm;
 }
 
 /* Memory for a message whose operand is not one run. */
@@ -242,13 +241,13 @@ static hccl_step_result_t wait_messages(hccl_exec_t *x, hccl_cursor_t *c)
         if (!REQUEST_COMPLETE(req)) {
             return HCCL_STEP_LATER;
         }
+        opal_atomic_rmb(); /* completion, before the status and the data */
         if (MPI_SUCCESS != req->req_status.MPI_ERROR) {
             hccl_exec_fail(x, req->req_status.MPI_ERROR);
         }
         ompi_request_free(&c->req[c->nreq - 1]);
         c->nreq--;
     }
-    opal_atomic_rmb();
     finish_stages(x, c);
     return HCCL_STEP_DONE;
 }

@@ -248,6 +248,44 @@ static void p57_comm(struct hz_ctx *hz)
     free_pending(hz, true);
 }
 
+/* MPI_Comm_free of an inter-communicator lets go of the communicator of the local group at once, which
+ * the operation still uses. */
+static void p57_inter(struct hz_ctx *hz)
+{
+    enum { COUNT = 50000 };
+    struct hz_buf in = hz_buf_new(COUNT * sizeof(int));
+    struct hz_buf out = hz_buf_new(COUNT * sizeof(int));
+    int mine = hz->rank % 2;
+    int others = 0 == mine ? hz->size / 2 : (hz->size + 1) / 2;
+
+    for (int round = 0; round < 20; round++) {
+        MPI_Comm local, inter;
+        MPI_Request request;
+        MPI_Comm_split(MPI_COMM_WORLD, mine, hz->rank, &local);
+        MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, 1 - mine, 57, &inter);
+        MPI_Comm_free(&local);
+        for (int i = 0; i < COUNT; i++) {
+            hz_ints(&in)[i] = mine * 1000 + i;
+        }
+        if (round % hz->size == hz->rank) {
+            hz_sleep_us(1000);
+        }
+        MPI_Iallreduce(in.data, out.data, COUNT, MPI_INT, MPI_SUM, inter, &request);
+        MPI_Comm_free(&inter);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int i = 0; i < COUNT; i++) {
+            int want = others * ((1 - mine) * 1000 + i);
+            if (want != hz_ints(&out)[i]) {
+                HZ_CHECK(hz, false, "round %d, element %d: %d instead of %d", round, i,
+                         hz_ints(&out)[i], want);
+                break;
+            }
+        }
+    }
+    hz_buf_end(hz, &in, "input");
+    hz_buf_end(hz, &out, "result");
+}
+
 /* Started in one order, completed in another on every rank. */
 static void p58(struct hz_ctx *hz)
 {
@@ -350,8 +388,8 @@ int main(int argc, char **argv)
 {
     static const struct hz_test tests[] = {
         {"P53", 2, p53}, {"P53b", 2, p53_others}, {"P54", 1, p54},       {"P54b", 1, p54_blocking},
-        {"P55", 2, p55}, {"P57", 2, p57},         {"P57b", 2, p57_comm}, {"P58", 2, p58},
-        {"P59", 2, p59}, {"P60", 2, p60},         {NULL, 0, NULL},
+        {"P55", 2, p55}, {"P57", 2, p57},         {"P57b", 2, p57_comm}, {"P57c", 2, p57_inter},
+        {"P58", 2, p58}, {"P59", 2, p59},         {"P60", 2, p60},       {NULL, 0, NULL},
     };
 
     return hz_main(argc, argv, MPI_THREAD_SINGLE, tests);
