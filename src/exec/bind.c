@@ -42,6 +42,11 @@ static bool is_scatter(hccl_coll_t coll)
     return HCCL_COLL_SCATTER == coll || HCCL_COLL_SCATTERV == coll;
 }
 
+static bool is_root(const hccl_exec_t *x)
+{
+    return x->hc->remote_size > 0 ? MPI_ROOT == x->call.root : x->hc->rank == x->call.root;
+}
+
 static sides_t significant_sides(const hccl_exec_t *x)
 {
     const hccl_call_t *call = &x->call;
@@ -49,7 +54,7 @@ static sides_t significant_sides(const hccl_exec_t *x)
     sides_t s = {HCCL_HOLDS_NONE != info->send, HCCL_HOLDS_NONE != info->recv, false};
     if (info->rooted) {
         bool inter = x->hc->remote_size > 0;
-        bool root = inter ? MPI_ROOT == call->root : x->hc->rank == call->root;
+        bool root = is_root(x);
         bool idle = inter && MPI_PROC_NULL == call->root;
         if (HCCL_COLL_BCAST == call->coll) {
             s.recv = !idle;
@@ -332,9 +337,12 @@ static void make_views(hccl_exec_t *x, const sides_t *sides)
         make_view(x, &x->send, &x->call.send, info->send, nsend, true, false, &ignored);
     }
     if (sides->recv) {
-        /* The root of a bcast reads its buffer; an exscan's first rank must find it unchanged. */
-        bool pack = HCCL_COLL_BCAST == x->call.coll || HCCL_COLL_EXSCAN == x->call.coll;
-        make_view(x, &x->recv, &x->call.recv, info->recv, nrecv, pack, false, &x->staged_recv);
+        /* The root of a bcast only reads its buffer; an exscan's first rank must find it as it
+         * was. */
+        bool reads = HCCL_COLL_BCAST == x->call.coll && is_root(x);
+        bool pack = reads || HCCL_COLL_EXSCAN == x->call.coll;
+        make_view(x, &x->recv, &x->call.recv, info->recv, nrecv, pack, false,
+                  reads ? &ignored : &x->staged_recv);
     }
 }
 

@@ -3,6 +3,8 @@
  * hazard_roots.c: P34..P45 and P68, P71, P74: roots, rank placement, group shapes, one-member and
  * two-member groups, many communicators. The shapes come from the runner.
  */
+#include <sys/mman.h>
+
 #include "hazard.h"
 
 static void p34_count(struct hz_ctx *hz, int root, size_t count, enum hz_mode mode)
@@ -62,6 +64,47 @@ static void p35(struct hz_ctx *hz)
             }
         }
     }
+}
+
+/* The root of a bcast may keep its data in memory that cannot be written; the type has a gap, so that
+ * it is packed. */
+static void p35_bcast(struct hz_ctx *hz)
+{
+    size_t counts[HZ_SIZES];
+    MPI_Datatype type;
+
+    MPI_Type_vector(2, 1, 2, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    for (size_t i = 0; i < hz_sizes(hz, counts); i++) {
+        for (int root = 0; root < hz->size; root++) {
+            for (int mode = 0; mode < HZ_MODES; mode++) {
+                size_t count = counts[i];
+                size_t bytes = 3 * count * sizeof(int) + 1;
+                int *data =
+                    mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                if (MAP_FAILED == (void *) data) {
+                    HZ_CHECK(hz, false, "no memory");
+                    return;
+                }
+                for (size_t at = 0; root == hz->rank && at < 3 * count; at++) {
+                    data[at] = (int) (7 * at) + root;
+                }
+                mprotect(data, bytes, root == hz->rank ? PROT_READ : PROT_READ | PROT_WRITE);
+                HZ_CALL(mode, Bcast, bcast, (data, (int) count, type, root), MPI_COMM_WORLD);
+                for (size_t at = 0; at < 3 * count; at++) {
+                    bool sent = 1 != at % 3 || root == hz->rank;
+                    int want = sent ? (int) (7 * at) + root : 0;
+                    if (want != data[at]) {
+                        HZ_CHECK(hz, false, "root %d, int %zu: %d instead of %d", root, at,
+                                 data[at], want);
+                        break;
+                    }
+                }
+                munmap(data, bytes);
+            }
+        }
+    }
+    MPI_Type_free(&type);
 }
 
 /* Gather of rank numbers and of blocks, every root. */
@@ -269,11 +312,12 @@ static void p74(struct hz_ctx *hz)
 int main(int argc, char **argv)
 {
     static const struct hz_test tests[] = {
-        {"P34", 2, p34},        {"P35", 2, p35},        {"P36", 2, p36},
-        {"P37", 1, every_size}, {"P38", 2, p38},        {"P39", 2, every_size},
-        {"P40", 2, every_size}, {"P41", 1, p41},        {"P42", 2, p42},
-        {"P44", 1, p44},        {"P45", 3, every_size}, {"P68", 1, p68},
-        {"P71", 1, every_size}, {"P74", 2, p74},        {NULL, 0, NULL},
+        {"P34", 2, p34},        {"P35", 2, p35},        {"P35b", 1, p35_bcast},
+        {"P36", 2, p36},        {"P37", 1, every_size}, {"P38", 2, p38},
+        {"P39", 2, every_size}, {"P40", 2, every_size}, {"P41", 1, p41},
+        {"P42", 2, p42},        {"P44", 1, p44},        {"P45", 3, every_size},
+        {"P68", 1, p68},        {"P71", 1, every_size}, {"P74", 2, p74},
+        {NULL, 0, NULL},
     };
 
     return hz_main(argc, argv, MPI_THREAD_SINGLE, tests);
