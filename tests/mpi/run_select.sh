@@ -118,6 +118,10 @@ messages select/not-on-all-ranks 'rank 2 of communicator MPI_COMM_WORLD' 'does n
 job -np 1 "${one[@]}" "$served" : -np 2 "$served"
 messages select/not-on-first-rank 'rank 0 of communicator MPI_COMM_WORLD' 'does not run coll/hccl'
 
+# HAZARDS P46: packed data means nothing to a process of another architecture.
+HCCL_TEST_OTHER_ARCH=1 job -np 3 "$served"
+expect select/other-architecture "\$1 == \"self\" ? \$3 == \"hccl\" : $others"
+
 # In another Open MPI than it was built for. And components that say of themselves to be for another
 # version of its interfaces: Open MPI leaves them out, some with a line of its own.
 export HCCL_TEST_LIBRARY_VERSION="Open MPI v5.0.1, package: a test"

@@ -6,7 +6,9 @@
  * MPI_COMM_SELF and an inter-communicator, in all forms of each collective, and calls a few of them,
  * so that a table that is there but does not work shows too. Looks into Open MPI's structures.
  *
- * With HCCL_TEST_LIBRARY_VERSION set, its text is what Open MPI says about its version.
+ * With HCCL_TEST_LIBRARY_VERSION set, its text is what Open MPI says about its version. With
+ * HCCL_TEST_OTHER_ARCH set, Open MPI believes that rank 1 has another architecture (HAZARDS P46), and
+ * a duplicate made then stands for MPI_COMM_WORLD.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -17,6 +19,7 @@
 #include "mpi.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/mca/coll/coll.h"
+#include "ompi/proc/proc.h"
 
 /* Takes the place of the library's own, for the component too. */
 int MPI_Get_library_version(char *version, int *len)
@@ -80,12 +83,12 @@ static void tell_all(const char *name, MPI_Comm comm)
 }
 
 /* 0 when the results are right. */
-static int use(int rank, int size)
+static int use(MPI_Comm comm, int rank, int size)
 {
     int sum = -1, root = size - 1, from_root = rank + 7;
-    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Bcast(&from_root, 1, MPI_INT, root, MPI_COMM_WORLD);
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+    MPI_Bcast(&from_root, 1, MPI_INT, root, comm);
+    MPI_Barrier(comm);
     return sum == size * (size - 1) / 2 && from_root == root + 7 ? 0 : 1;
 }
 
@@ -95,17 +98,23 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int wrong = use(rank, size);
-    MPI_Comm half, inter;
+    int wrong = use(MPI_COMM_WORLD, rank, size);
+    MPI_Comm world, half, inter;
+    if (NULL != getenv("HCCL_TEST_OTHER_ARCH")) {
+        ompi_group_peer_lookup(MPI_COMM_WORLD->c_local_group, 1)->super.proc_arch ^= 1;
+    }
+    MPI_Comm_dup(MPI_COMM_WORLD, &world);
+    wrong += use(world, rank, size);
     MPI_Comm_split(MPI_COMM_WORLD, 0 == rank, rank, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 0 == rank ? 1 : 0, 1, &inter);
     if (0 == rank) {
-        tell_all("world", MPI_COMM_WORLD);
+        tell_all("world", world);
         tell_all("self", MPI_COMM_SELF);
         tell_all("inter", inter);
     }
     MPI_Comm_free(&inter);
     MPI_Comm_free(&half);
+    MPI_Comm_free(&world);
     MPI_Finalize();
     if (0 != wrong) {
         printf("served: rank %d has a wrong result\n", rank);
