@@ -21,6 +21,34 @@ static void across_chain(hccl_builder_t *b, const hccl_team_t *team, int root, i
     hccl_part_reduce(b, team, root, HCCL_TREE_CHAIN, tmp, src, dst, first, cuts);
 }
 
+/* A line that ends at the root, whatever its place: each member adds its own to what comes from
+ * the next one. Every member receives and sends once; the order is not that of the ranks. */
+static void across_line(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
+                        int dst, int first, int cuts)
+{
+    if (!hccl_team_member(team)) {
+        return;
+    }
+    const int n = team->n, me = team->me;
+    const bool at_root = root == me, at_end = root == (me + 1) % n;
+
+    if (!at_end) {
+        hccl_build_recv(b, hccl_team_rank(team, (me + 1) % n), tmp, first, cuts);
+        hccl_build_wait(b);
+        hccl_build_fold_begin(b, at_root ? dst : tmp, first, cuts);
+        hccl_build_fold_own(b, src, first);
+        hccl_build_fold_own(b, tmp, first);
+        hccl_build_fold_end(b);
+        src = tmp;
+    } else if (at_root) {
+        hccl_part_move(b, dst, src, first, cuts);
+    }
+    if (!at_root) {
+        hccl_build_send(b, hccl_team_rank(team, (me - 1 + n) % n), src, first, cuts);
+        hccl_build_wait(b);
+    }
+}
+
 static void across_ring(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
                         int dst, int first, int cuts)
 {
@@ -88,6 +116,11 @@ int hccl_algo_reduce_hier_tree(const hccl_case_t *c, int algorithm, hccl_plan_t 
 int hccl_algo_reduce_hier_chain(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     return hierarchical(c, algorithm, plan, c->shape->min_local, 1, HCCL_TREE_CHAIN, across_chain);
+}
+
+int hccl_algo_reduce_hier_line(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->min_local, 1, HCCL_TREE_CHAIN, across_line);
 }
 
 int hccl_algo_reduce_hier_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)

@@ -85,9 +85,10 @@ static void cut(hccl_exec_t *x, size_t most, size_t multiple)
     x->nseg = (int) ((x->units + x->seg_units - 1) / x->seg_units);
 }
 
-/* Cuts the data so that each publication fits a slot. False when that is impossible: an element is
- * too large. */
-static bool cut_for_slots(hccl_exec_t *x, const hccl_plan_t *plan, size_t slot_bytes)
+/* Cuts the data so that each publication fits a slot, or shorter if the choice wants it. False when
+ * that is impossible: an element is too large. */
+static bool cut_for_slots(hccl_exec_t *x, const hccl_plan_t *plan, size_t slot_bytes,
+                          size_t segment)
 {
     size_t published = (size_t) plan->max_pub;
     size_t slot_units = slot_bytes / x->unit;
@@ -107,7 +108,9 @@ static bool cut_for_slots(hccl_exec_t *x, const hccl_plan_t *plan, size_t slot_b
         return false;
     }
     size_t blocks = HCCL_VIEW_VECTOR == x->grid ? (size_t) plan->nblocks : 1;
-    cut(x, each * blocks, align * blocks);
+    size_t most = each * blocks;
+    size_t wanted = segment / x->unit;
+    cut(x, wanted >= align * blocks ? hccl_min(most, wanted) : most, align * blocks);
     return true;
 }
 
@@ -131,7 +134,8 @@ static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segm
     }
     x->lane_kind = 1 == x->hc->shape->nnodes ? HCCL_LANE_LARGE : HCCL_LANE_WIDE;
     size_t slot = hccl_engine.slot_bytes[x->lane_kind];
-    return bytes <= slot || (!plan->sized && cut_for_slots(x, plan, slot));
+    bool is_short = bytes <= slot && (0 == segment || x->units * x->unit <= segment);
+    return is_short || (!plan->sized && cut_for_slots(x, plan, slot, segment));
 }
 
 /* The plan of an algorithm: cached, or built now. */

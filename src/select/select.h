@@ -26,8 +26,8 @@ typedef struct hccl_query {
 
 typedef struct hccl_choice {
     int algorithm;  /* index into the table of algorithms */
-    size_t segment; /* bytes of the vector or of one block per segment, 0: not cut unless the
-                          shared-memory ring asks for it */
+    size_t segment; /* bytes of the vector or of one block per segment at the most, 0: not cut
+                          unless the shared-memory ring asks for it */
 } hccl_choice_t;
 
 /** Checks a name given by the user for a collective and stores it for all later choices: "auto" or

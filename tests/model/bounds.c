@@ -115,6 +115,7 @@ static const struct {
     {HCCL_COLL_BCAST, "hier_chain", once_in, "n into each node"},
     {HCCL_COLL_BCAST, "hier_scatter_ring", at_most_once_in, "at most n into each node"},
     {HCCL_COLL_REDUCE, "hier_chain", once_out, "n out of each node"},
+    {HCCL_COLL_REDUCE, "hier_line", once_out, "n out of each node"},
     {HCCL_COLL_REDUCE, "hier_tree", once_out, "n out of each node"},
     {HCCL_COLL_ALLGATHER, "hier_ring", gathers_all, "(H-1)/H n into each node"},
     {HCCL_COLL_ALLGATHER, "hier_bruck", gathers_all, "(H-1)/H n into each node"},
