@@ -489,6 +489,8 @@ int hccl_drive_persistent(hccl_request_t *request, ompi_request_t **out)
     return OMPI_SUCCESS;
 }
 
+/* MPI_Start hands our code to the user as it is, and MPI_Startall drops it (HAZARDS P84): so an
+ * operation that cannot start ends with its error, and waiting for it tells. */
 static int start_requests(size_t count, ompi_request_t **requests)
 {
     for (size_t i = 0; i < count; i++) {
@@ -496,13 +498,7 @@ static int start_requests(size_t count, ompi_request_t **requests)
         bool ended;
         requests[i]->req_complete = REQUEST_PENDING;
         requests[i]->req_state = OMPI_REQUEST_ACTIVE;
-        int rc = launch(request, &ended);
-        if (OMPI_SUCCESS != rc) {
-            requests[i]->req_complete = REQUEST_COMPLETED;
-            requests[i]->req_state = OMPI_REQUEST_INACTIVE;
-            return rc;
-        }
-        if (ended) {
+        if (OMPI_SUCCESS != launch(request, &ended) || ended) {
             end_request(request);
         }
     }

@@ -5,6 +5,7 @@
  */
 #include "hazard.h"
 
+#include <limits.h>
 #include <unistd.h>
 
 /* Error checking on: everything that succeeds says so, and a status keeps no stale error. */
@@ -70,6 +71,33 @@ static void p84(struct hz_ctx *hz)
     /* The communicator is not freed: after an error nothing is promised of it. */
 }
 
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+/* An operation that cannot start, for its packed data would need 2 PB: waiting for it tells. */
+static void p84_persistent(struct hz_ctx *hz)
+{
+    MPI_Datatype type;
+    MPI_Comm comm;
+    char buf[1];
+
+    MPI_Type_vector(1 << 20, 1, 2, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int all = 0; all < 2; all++) {
+        MPI_Request request;
+        MPIX_Bcast_init(buf, INT_MAX, type, 0, comm, MPI_INFO_NULL, &request);
+        int started = all ? MPI_Startall(1, &request) : MPI_Start(&request);
+        int waited = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        HZ_CHECK(hz, MPI_SUCCESS == started && MPI_SUCCESS < waited && waited <= MPI_ERR_LASTCODE,
+                 "start gives %d, wait %d", started, waited);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    hz_every(hz, comm, 10);
+    MPI_Comm_free(&comm);
+    MPI_Type_free(&type);
+}
+#endif
+
 /* Prints each rank's process id, then runs collectives for ever (a minute at most): the runner
  * kills a rank. */
 static void p86(struct hz_ctx *hz)
@@ -100,6 +128,9 @@ int main(int argc, char **argv)
     static const struct hz_test tests[] = {
         {"P83", 2, p83},
         {"P84", 2, p84},
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+        {"P84b", 1, p84_persistent},
+#endif
         {"P86", 2, p86},
         {NULL, 0, NULL},
     };
