@@ -121,16 +121,22 @@ static bool same_settings(ompi_group_t *group, ompi_communicator_t *comm)
     return true;
 }
 
+static bool suits(ompi_group_t *group, ompi_communicator_t *comm)
+{
+    if (!same_architecture(group)) {
+        hccl_log_info("communicator %s spans different architectures: not served", comm->c_name);
+        return false;
+    }
+    return same_settings(group, comm);
+}
+
 mca_coll_base_module_t *hccl_module_query(ompi_communicator_t *comm, int *priority)
 {
     if (!hccl_component_works) {
         return NULL;
     }
-    if (!same_architecture(comm->c_local_group) || !same_architecture(comm->c_remote_group)) {
-        hccl_log_info("communicator %s spans different architectures: not served", comm->c_name);
-        return NULL;
-    }
-    if (!same_settings(comm->c_local_group, comm) || !same_settings(comm->c_remote_group, comm)) {
+    if (!suits(comm->c_local_group, comm)
+        || (OMPI_COMM_IS_INTER(comm) && !suits(comm->c_remote_group, comm))) {
         return NULL;
     }
     mca_coll_hccl_module_t *module = OBJ_NEW(mca_coll_hccl_module_t);
