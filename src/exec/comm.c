@@ -21,6 +21,7 @@ void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *sh
     hc->remote_size = OMPI_COMM_IS_INTER(comm) ? ompi_comm_remote_size(comm) : 0;
     hc->shape = shape;
     hc->regions = regions;
+    OBJ_CONSTRUCT(&hc->plan_lock, opal_mutex_t);
     for (int i = 0; i < HCCL_ORDERS * HCCL_LANES; i++) {
         hccl_lane_init(&hc->lanes[i / HCCL_LANES][i % HCCL_LANES], hccl_engine.slots,
                        hccl_engine.slot_bytes[i % HCCL_LANES]);
@@ -33,6 +34,7 @@ void hccl_comm_fini(hccl_comm_t *hc)
         hccl_lane_close(&hc->lanes[i / HCCL_LANES][i % HCCL_LANES]);
     }
     hccl_cache_clear(&hc->plans);
+    OBJ_DESTRUCT(&hc->plan_lock);
     hccl_shape_free(hc->shape);
     hccl_shape_free(hc->flat);
     free(hc->regions);

@@ -84,12 +84,14 @@ typedef struct hccl_comm {
     hccl_shape_t *shape; /* of the local group, as the cards say */
     hccl_shape_t *flat;  /* every rank a node: when the lane is unavailable; made when needed */
     const hccl_region_card_t **regions; /* [ranks of my node] */
+    /* Nonblocking operations may be driven, and by MPI_Comm_idup even called, by another thread than
+     * the user's on this communicator. All that the latter then shares with them is guarded by
+     * plan_lock: shape flat, plans, memo. */
+    opal_mutex_t plan_lock;
     hccl_plan_cache_t plans;
+    hccl_memo_t memo[HCCL_MEMOS];
     hccl_lane_t lanes[HCCL_ORDERS][HCCL_LANES];
     hccl_queue_t queues[HCCL_ORDERS][HCCL_LANES];
-    hccl_memo_t memo[HCCL_MEMOS];
-    int pending; /* operations on the progress list; while there are any, other threads
-                                 may use this structure under the lock of drive.c */
     uint32_t next_op[HCCL_ORDERS]; /* operations begun so far that every rank takes part in */
     uint32_t next_persistent;      /* persistent operations made so far */
     uint32_t next_neighbor;        /* persistent neighbourhood operations made so far */

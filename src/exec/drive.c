@@ -229,7 +229,6 @@ static void unlock_drive(void)
 
 static void activate(hccl_exec_t *x)
 {
-    x->hc->pending++;
     x->next_active = NULL;
     *drive.last = x;
     drive.last = &x->next_active;
@@ -266,8 +265,6 @@ static int progress(void)
         }
         dequeue(x);
         x->next_active = NULL;
-        /* Whoever sees that nothing is pending also sees what became of the lane. */
-        __atomic_store_n(&x->hc->pending, x->hc->pending - 1, __ATOMIC_RELEASE);
         *ended_last = x;
         ended_last = &x->next_active;
         count++;
@@ -324,19 +321,11 @@ int hccl_drive_blocking(hccl_exec_t *x)
     x->persistent = false;
     x->instance = HCCL_INSTANCE_BLOCKING;
     x->request = NULL;
-    bool alone = 0 == __atomic_load_n(&x->hc->pending, __ATOMIC_ACQUIRE);
-    if (HCCL_UNLIKELY(!alone)) {
-        lock_drive();
-    }
     int rc = make_ready(x, &nothing);
-    bool has_turn = OMPI_SUCCESS == rc && !nothing && lane_is_free(x);
-    if (HCCL_UNLIKELY(!alone)) {
-        unlock_drive();
-    }
     if (OMPI_SUCCESS != rc || nothing) {
         return rc;
     }
-    if (!has_turn) {
+    if (!lane_is_free(x)) {
         wait_on_list(x);
         return hccl_exec_unbind(x);
     }

@@ -210,7 +210,7 @@ static void remember(const hccl_exec_t *x, hccl_memo_t *memo)
     }
 }
 
-int hccl_exec_plan(hccl_exec_t *x, bool flat)
+static int choose_plan(hccl_exec_t *x, bool flat)
 {
     hccl_comm_t *hc = x->hc;
     hccl_memo_t *memo = memo_of(x);
@@ -238,11 +238,19 @@ int hccl_exec_plan(hccl_exec_t *x, bool flat)
         return rc;
     }
     if (!choose_segments(x, plan, choice.segment)) {
-        return hccl_exec_plan(x, true);
+        return choose_plan(x, true);
     }
     x->plan = plan;
     if (!x->flat) {
         remember(x, memo);
     }
     return OMPI_SUCCESS;
+}
+
+int hccl_exec_plan(hccl_exec_t *x, bool flat)
+{
+    OPAL_THREAD_LOCK(&x->hc->plan_lock);
+    int rc = choose_plan(x, flat);
+    OPAL_THREAD_UNLOCK(&x->hc->plan_lock);
+    return rc;
 }
