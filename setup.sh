@@ -10,7 +10,7 @@ build=$root/build
 packages=(
     autoconf automake libtool pkg-config gcc make
     libopenmpi-dev openmpi-bin libhwloc-dev libibverbs-dev
-    libcmocka-dev python3 python3-mpi4py hpcc
+    libcmocka-dev python3 python3-mpi4py python3-numpy hpcc
     iproute2 util-linux valgrind strace clang-format dpkg-dev
     gnuplot-nox spin
 )

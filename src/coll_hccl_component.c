@@ -55,15 +55,16 @@ static int power_below(int n)
     return power;
 }
 
-/* Tags: the lower half of what the network layer offers below zero, away from the tags of other
- * collective components: for each kind of operations (exec/drive.c), and the same again for what an
- * inter-communicator's operations send inside their local group, on the local group's own
- * communicator. */
+/* Tags: a stretch below half of what the network layer offers below zero, where no other collective
+ * component has its tags, and which a layer that drops the sign (mtl/portals4) does not take for
+ * tags that users are likely to choose. For each kind of operations (exec/drive.c), and the same
+ * again for what an inter-communicator's operations send inside their local group, on the local
+ * group's own communicator. */
 static void set_tags(void)
 {
     int span = power_below(mca_pml.pml_max_tag) / 2;
     hccl_engine.tag_ids = span / (2 * HCCL_TAG_KINDS * HCCL_CURSORS);
-    hccl_engine.tag_base = -mca_pml.pml_max_tag;
+    hccl_engine.tag_base = -(mca_pml.pml_max_tag / 2) - span;
 }
 
 static void set_engine(void)

@@ -7,7 +7,7 @@
 #   HCCL_SRC_DIR      the source tree
 #   HCCL_BUILD_DIR    the build tree (default: build/ in the source tree)
 #   HCCL_PLUGIN_DIR   a directory with mca_coll_hccl.so alone (default: plugin/ in the build tree)
-# and what configure found (tests/env.sh in the build tree): OMPI_MPIRUN, OMPI_MPICC, ...
+# and what configure found (tests/env.sh in the build tree): OMPI_MPIRUN, HCCL_MPICC, ...
 
 HCCL_SRC_DIR=${HCCL_SRC_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
 HCCL_BUILD_DIR=${HCCL_BUILD_DIR:-$HCCL_SRC_DIR/build}

@@ -136,6 +136,10 @@ static int make_ready(hccl_exec_t *x, bool *nothing)
     }
     x->next = NULL;
     assign_lane(x);
+    if (NULL != x->lane && HCCL_LANE_UNAVAILABLE == x->lane->state) {
+        x->lane = NULL;
+        return hccl_exec_plan(x, true);
+    }
     if (x->persistent && NULL != x->lane && HCCL_LANE_NEW == x->lane->state) {
         hccl_lane_init(x->lane, hccl_engine.slots, hccl_engine.slot_bytes[x->lane_kind]);
     }

@@ -98,9 +98,12 @@ bool hccl_open_advance(hccl_exec_t *x, bool *moved)
         return false;
     }
     bool differ = agree->all[AGREE_HASH] != ~agree->all[AGREE_NOT_HASH];
-    bool usable = 1 == agree->all[AGREE_OK] && !differ && OMPI_SUCCESS == agree->x.error;
+    bool usable = 1 == agree->all[AGREE_OK] && !differ;
     if (OMPI_SUCCESS != hccl_exec_unbind(&agree->x)) {
-        hccl_exec_fail(x, agree->x.error);
+        /* This rank does not know what the others have agreed upon. */
+        hccl_log_fatal(
+            "the network failed while the ranks of communicator %s agreed on shared memory",
+            x->hc->comm->c_name);
     }
     free(agree);
     x->agree = NULL;

@@ -81,7 +81,7 @@ static void *scratch_open(build_t *b, int n)
 /* An object is a run of the sorted list with equal ids from the node down to its level. */
 static void find_objects(build_t *b)
 {
-    int serial[HCCL_LEVEL_COUNT];
+    int serial[HCCL_LEVEL_COUNT] = {0};
 
     for (int i = 0; i < b->n; i++) {
         bool fresh = 0 == i;

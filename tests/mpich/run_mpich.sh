@@ -206,7 +206,7 @@ work=$(mktemp -d)
 trap stop EXIT
 trap 'exit 130' INT TERM
 status=0
-suite=$(HCCL_MPICC=$OMPI_MPICC "$here/build.sh" 2>"$work/build.err") || status=$?
+suite=$(HCCL_MPICC=$HCCL_MPICC "$here/build.sh" 2>"$work/build.err") || status=$?
 cat "$work/build.err"
 if (( 77 == status )); then
     printf 'skip mpich: %s\n' "$(sed -n 's/^# mpich: //p' "$work/build.err" | tail -n 1)"
