@@ -57,7 +57,7 @@ static int power_below(int n)
 
 /* Tags: a stretch below half of what the network layer offers below zero, where no other collective
  * component has its tags, and which a layer that drops the sign (mtl/portals4) does not take for
- * tags that users are likely to choose. For each kind of operations (exec/drive.c), and the same
+ * tags that users are likely to choose. For each kind of operations (exec/turn.c), and the same
  * again for what an inter-communicator's operations send inside their local group, on the local
  * group's own communicator. */
 static void set_tags(void)

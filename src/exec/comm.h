@@ -29,7 +29,7 @@ typedef enum { HCCL_LANE_SMALL, HCCL_LANE_LARGE, HCCL_LANE_WIDE, HCCL_LANES } hc
  *  be before the user's next blocking call, in it, or after it. */
 typedef enum { HCCL_BLOCKING, HCCL_NONBLOCKING, HCCL_ORDERS } hccl_order_t;
 
-/** Tags are counted apart for up to this many kinds of operations (drive.c). A power of two. */
+/** Tags are counted apart for up to this many kinds of operations (turn.c). A power of two. */
 #define HCCL_TAG_KINDS 8
 
 /** Settings of the engine, the same on all ranks. Filled by the component once. */

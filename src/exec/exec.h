@@ -5,10 +5,11 @@
  * blocking call and inside the request for the others. Life of an operation:
  *
  *   entry/ fills call -> hccl_exec_bind: what memory, which plan, which lane, how many segments
- *     -> its turn on the lane comes (drive.c) -> hccl_run_begin -> hccl_run_advance until it says
+ *     -> its turn on the lane comes (turn.c) -> hccl_run_begin -> hccl_run_advance until it says
  *     that it has ended -> hccl_exec_unbind: results to the user's layout, scratch returned.
  *
- * bind.c fills the views, run.c walks the plan, steps.c does the steps, drive.c decides when.
+ * bind.c and views.c fill the views, run.c walks the plan, steps.c does the steps, turn.c and drive.c
+ * decide when.
  */
 #ifndef HCCL_EXEC_EXEC_H
 #define HCCL_EXEC_EXEC_H
@@ -112,7 +113,7 @@ typedef struct hccl_exec {
     char *staged_recv;        /* packed image of the receive buffer, unpacked at the end */
     struct hccl_agree *agree; /* while OPENING */
 
-    /* Queues, drive.c. */
+    /* Queues, turn.c and drive.c. */
     hccl_queue_t *queue;    /* the one it waits or works in, NULL: none */
     struct hccl_exec *next; /* in the lane's queue */
     struct hccl_exec *next_active;
