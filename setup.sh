@@ -8,7 +8,7 @@ build=$root/build
 
 # What the build, the tests and the benchmark use.
 packages=(
-    autoconf automake libtool pkg-config gcc make
+    autoconf automake libtool pkg-config gcc g++ make
     libopenmpi-dev openmpi-bin libhwloc-dev libibverbs-dev
     libcmocka-dev python3 python3-mpi4py python3-numpy hpcc
     iproute2 util-linux valgrind strace clang-format dpkg-dev

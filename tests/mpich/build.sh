@@ -95,9 +95,10 @@ build() { # FOLDER: unpacks and builds in FOLDER/src, puts what is needed into F
     sed -i -E 's/^( *)int (\*(send|recv)types)/\1MPI_Datatype \2/' "$top"/coll/nonblocking[23].c
     (
         cd "$top"
-        ./configure CC="$mpicc" --disable-fortran --disable-cxx --enable-strictmpi
+        # Its libtool asks for a C++ preprocessor all the same.
+        ./configure CC="$mpicc" --disable-fortran --disable-cxx --enable-strictmpi || exit 1
         for dir in dtpools util; do
-            make -j"$(nproc)" -C "$dir" CFLAGS="$cflags -I$top/include"
+            make -j"$(nproc)" -C "$dir" CFLAGS="$cflags -I$top/include" || exit 1
         done
         # Programs that need what this MPI lacks do not build; the runner skips them by name.
         make -k -j"$(nproc)" -C coll CFLAGS="$cflags -I$top/include" || true
