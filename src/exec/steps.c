@@ -14,19 +14,12 @@ static uint64_t tag_of(const hccl_exec_t *x, const hccl_cursor_t *c, int pub)
     return x->base + (uint64_t) c->seg * (uint64_t) x->plan->npub + (uint64_t) pub + 1;
 }
 
-/* Copies an operand to packed bytes in a row, or the other way. */
+/* Copies an operand that is not one run to packed bytes in a row, or the other way. */
 static void gather(const hccl_exec_t *x, const hccl_cursor_t *c, char *packed,
                    const hccl_step_t *step)
 {
-    hccl_run_t run;
-    if (hccl_locate_range(x, c, step->base, step->first, step->count, &run)) {
-        if (run.units > 0) {
-            memcpy(packed, run.ptr, run.units * x->unit);
-        }
-        return;
-    }
     for (int i = step->first; i < step->first + step->count; i++) {
-        run = hccl_locate(x, c, step->base, i);
+        hccl_run_t run = hccl_locate(x, c, step->base, i);
         if (run.units > 0) {
             memcpy(packed, run.ptr, run.units * x->unit);
             packed += run.units * x->unit;

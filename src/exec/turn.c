@@ -94,6 +94,16 @@ int hccl_turn_tag(hccl_exec_t *x)
     return OMPI_SUCCESS;
 }
 
+/* Takes the flat plan when the lane is known to be out of reach. */
+static int avoid_lane(hccl_exec_t *x)
+{
+    if (NULL == x->lane || HCCL_LANE_UNAVAILABLE != x->lane->state) {
+        return OMPI_SUCCESS;
+    }
+    x->lane = NULL;
+    return hccl_exec_plan(x, true);
+}
+
 /* Binds, and gives the operation its tag. */
 int hccl_turn_prepare(hccl_exec_t *x, bool *nothing)
 {
@@ -101,18 +111,15 @@ int hccl_turn_prepare(hccl_exec_t *x, bool *nothing)
     if (OMPI_SUCCESS != rc || *nothing) {
         return rc;
     }
-    if (!x->persistent) {
-        rc = hccl_turn_tag(x);
-        if (OMPI_SUCCESS != rc) {
-            hccl_exec_fail(x, rc);
-            return hccl_exec_unbind(x);
-        }
-    }
     x->next = NULL;
-    assign_lane(x);
-    if (NULL != x->lane && HCCL_LANE_UNAVAILABLE == x->lane->state) {
-        x->lane = NULL;
-        return hccl_exec_plan(x, true);
+    rc = x->persistent ? OMPI_SUCCESS : hccl_turn_tag(x);
+    if (OMPI_SUCCESS == rc) {
+        assign_lane(x);
+        rc = avoid_lane(x);
+    }
+    if (OMPI_SUCCESS != rc) {
+        hccl_exec_fail(x, rc);
+        return hccl_exec_unbind(x);
     }
     if (x->persistent && NULL != x->lane && HCCL_LANE_NEW == x->lane->state) {
         hccl_lane_init(x->lane, hccl_engine.slots, hccl_engine.slot_bytes[x->lane_kind]);
@@ -132,14 +139,8 @@ bool hccl_turn_is_now(const hccl_exec_t *x)
 /* Begins the run on an open lane, or the flat plan when the lane cannot be had. */
 static int begin(hccl_exec_t *x)
 {
-    if (NULL != x->lane && HCCL_LANE_UNAVAILABLE == x->lane->state) {
-        int rc = hccl_exec_plan(x, true);
-        if (OMPI_SUCCESS != rc) {
-            return rc;
-        }
-        x->lane = NULL;
-    }
-    return hccl_run_begin(x);
+    int rc = avoid_lane(x);
+    return OMPI_SUCCESS == rc ? hccl_run_begin(x) : rc;
 }
 
 /* Goes as far as possible; true when the operation has ended. */
