@@ -120,8 +120,3 @@ int hccl_select_build(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     return hccl_algos[algorithm].build(c, algorithm, plan);
 }
-
-const char *hccl_select_name(int algorithm)
-{
-    return hccl_algos[algorithm].name;
-}

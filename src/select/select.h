@@ -42,7 +42,4 @@ hccl_choice_t hccl_select(const hccl_query_t *query);
 /** Builds the plan of a chosen algorithm. */
 HCCL_CHECKED int hccl_select_build(const hccl_case_t *c, int algorithm, hccl_plan_t **plan);
 
-/** Name of an algorithm, for dumps and logs. */
-const char *hccl_select_name(int algorithm);
-
 #endif
