@@ -151,10 +151,44 @@ static int check(const world_t *w, hccl_checker_t *k)
     return 0;
 }
 
+/* What crosses the boundaries inside one node; a level that does not divide it has none. */
+static void print_inside(const hccl_check_report_t *r, int node)
+{
+    static const struct {
+        hccl_level_t level;
+        const char *what;
+    } rows[] = {{HCCL_LEVEL_PACKAGE, "packages"},
+                {HCCL_LEVEL_NUMA, "NUMA domains"},
+                {HCCL_LEVEL_L3, "L3 caches"},
+                {HCCL_LEVEL_CORE, "ranks"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint64_t reads = r->reads[rows[i].level][node];
+        if (reads > 0) {
+            printf("node %d: between %s %llu bytes in %llu reads\n", node, rows[i].what,
+                   (unsigned long long) r->across[rows[i].level][node], (unsigned long long) reads);
+        }
+    }
+}
+
+static void print_payload(const world_t *w, const hccl_check_report_t *r)
+{
+    uint64_t most[4] = {0}, payload = 0;
+    for (int i = 0; i < w->check.n; i++) {
+        const uint64_t of[4] = {r->published[i], r->fetched[i], r->loaded[i], r->stored[i]};
+        for (int j = 0; j < 4; j++) {
+            most[j] = of[j] > most[j] ? of[j] : most[j];
+        }
+        payload += r->loaded[i] + r->stored[i];
+    }
+    printf("one rank at most: published %llu bytes, fetched %llu bytes, loaded %llu, stored %llu\n",
+           (unsigned long long) most[0], (unsigned long long) most[1], (unsigned long long) most[2],
+           (unsigned long long) most[3]);
+    printf("all ranks: payload loaded and stored %llu bytes\n", (unsigned long long) payload);
+}
+
 static int cost(const options_t *o, const world_t *w, hccl_checker_t *k)
 {
     hccl_check_report_t r;
-    uint64_t published = 0, fetched = 0;
     hccl_check_setup_t setup = {
         .nseg = (int) o->segments, .slots = 8, .units = (size_t) o->bytes, .unit_bytes = 1};
     if (HCCL_OK != hccl_check_run(k, &setup, &r)) {
@@ -168,13 +202,9 @@ static int cost(const options_t *o, const world_t *w, hccl_checker_t *k)
         printf("node %d: out %llu bytes in %llu messages, in %llu bytes\n", i,
                (unsigned long long) r.node_out[i], (unsigned long long) r.node_messages[i],
                (unsigned long long) r.node_in[i]);
+        print_inside(&r, i);
     }
-    for (int i = 0; i < w->check.n; i++) {
-        published = r.published[i] > published ? r.published[i] : published;
-        fetched = r.fetched[i] > fetched ? r.fetched[i] : fetched;
-    }
-    printf("one rank at most: published %llu bytes, fetched %llu bytes\n",
-           (unsigned long long) published, (unsigned long long) fetched);
+    print_payload(w, &r);
     printf("modelled time %.3f us\n", r.seconds * 1e6);
     return 0;
 }

@@ -12,7 +12,8 @@
  *    and all ranks of an allreduce combine by the same tree, so that they hold the same bits.
  * A collective, its ranks, root and neighbours come with the cases that the builders were given.
  *
- * On the way it counts what crosses each node's link and what a cost model says of the time.
+ * On the way it counts what crosses each node's link, what ranks load and store, what of it crosses
+ * boundaries inside the node, and what a cost model says of the time.
  *
  * Refuses to know algorithms (who calls it builds the plans), MPI and exec/. Used by tests and tools.
  */
@@ -73,10 +74,17 @@ typedef struct hccl_check_report {
     uint64_t *node_messages;  /* [nodes] sent to other nodes */
     uint64_t *published;      /* [n] units a rank published */
     uint64_t *fetched;        /* [n] units a rank read of others' publications */
-    uint64_t total_units;     /* of the whole vector, or of all blocks of the grid */
-    int nodes;                /* of both groups */
-    int rounds;               /* most messages that follow each other between nodes */
-    double seconds;           /* by the cost model */
+    uint64_t *loaded;         /* [n] units of payload a rank loaded: PUBLISH, FETCH and COPY those
+                                 of their operand, FOLD and REDUCE of each source; no messages */
+    uint64_t *stored;         /* [n] ... and stored; a COPY onto itself is neither */
+    /* Inside the nodes, by level from PACKAGE on, [nodes] each: what ranks read of publications of
+     * (or messages from) ranks in another object of this level; CORE: of any other rank. */
+    uint64_t *across[HCCL_LEVEL_COUNT]; /* units */
+    uint64_t *reads[HCCL_LEVEL_COUNT];  /* times: as often a flag on the other side is polled */
+    uint64_t total_units;               /* of the whole vector, or of all blocks of the grid */
+    int nodes;                          /* of both groups */
+    int rounds;                         /* most messages that follow each other between nodes */
+    double seconds;                     /* by the cost model */
 } hccl_check_report_t;
 
 typedef struct hccl_checker hccl_checker_t;

@@ -3,7 +3,8 @@
  *
  * What the files of the prover share. check_form.c looks at plans without walking them, check_data.c
  * knows what data mean, check_sizes.c how large they are, check_walk.c walks, check_message.c is the
- * network, check_schedule.c says who moves, check.c holds all of it together. Nobody else includes this.
+ * network, check_count.c counts loads and stores, check_schedule.c says who moves, check.c holds all of
+ * it together. Nobody else includes this.
  */
 #ifndef HCCL_PLAN_CHECK_INTERNAL_H
 #define HCCL_PLAN_CHECK_INTERNAL_H
@@ -224,6 +225,17 @@ void hccl_check_finish_messages(hccl_checker_t *k, int rank, hccl_walker_t *c);
 /** Barriers: whoever knows `from` has entered, `into` knows then too. */
 void hccl_check_learn(const hccl_checker_t *k, uint64_t *into, const uint64_t *from);
 uint64_t *hccl_check_remember(hccl_checker_t *k, const uint64_t *known);
+
+/* check_count.c */
+
+/** The counters of a run, all 0. */
+void hccl_check_count_open(hccl_checker_t *k);
+
+/** A rank went once over `units` of each source and over as many of its result. */
+void hccl_check_count_pass(hccl_checker_t *k, int rank, int sources, uint64_t units);
+
+/** A rank read what another rank of its node had written. */
+void hccl_check_count_read(hccl_checker_t *k, int reader, int writer, uint64_t units);
 
 /* check_walk.c */
 

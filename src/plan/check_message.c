@@ -171,6 +171,7 @@ static void account(hccl_checker_t *k, const hccl_half_t *s, hccl_half_t *r, dou
     double begin = s->ready > r->ready ? s->ready : r->ready;
     if (from == to) {
         k->report->messages_inside++;
+        hccl_check_count_read(k, r->rank, s->rank, units);
         *done = begin + m->alpha_shm + bytes * m->beta_shm;
         r->hops = s->hops;
         return;

@@ -141,6 +141,7 @@ static void prepare(hccl_checker_t *k)
     report->node_messages = hccl_check_take(k, nodes * sizeof(uint64_t));
     report->published = hccl_check_take(k, n * sizeof(uint64_t));
     report->fetched = hccl_check_take(k, n * sizeof(uint64_t));
+    hccl_check_count_open(k);
     k->link_out = hccl_check_take(k, nodes * sizeof(double));
     k->link_in = hccl_check_take(k, nodes * sizeof(double));
     k->rank = hccl_check_take(k, n * sizeof(*k->rank));

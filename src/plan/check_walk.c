@@ -77,6 +77,7 @@ static result_t publish(hccl_checker_t *k, int rank, hccl_walker_t *c, const hcc
     }
     uint64_t units = hccl_check_units(k, rank, c->seg, step->base, step->first, step->count);
     k->report->published[rank] += units;
+    hccl_check_count_pass(k, rank, 1, units);
     slot->tag = tag;
     slot->step = step;
     slot->known = hccl_check_remember(k, k->rank[rank].known);
@@ -135,8 +136,9 @@ static const hccl_cell_t *source_cells(hccl_checker_t *k, int rank, hccl_walker_
     c->hops = c->hops > slot->hops ? c->hops : slot->hops;
     c->clock = c->clock > slot->time ? c->clock : slot->time;
     hccl_check_learn(k, k->rank[rank].known, slot->known);
-    k->report->fetched[rank] +=
-        hccl_check_units(k, rank, c->seg, step->base, step->first, step->count);
+    uint64_t units = hccl_check_units(k, rank, c->seg, step->base, step->first, step->count);
+    k->report->fetched[rank] += units;
+    hccl_check_count_read(k, rank, peer, units);
     if (0 == n) {
         return NULL;
     }
@@ -173,6 +175,7 @@ static result_t combine(hccl_checker_t *k, int rank, hccl_walker_t *c, const hcc
     uint64_t units =
         itself ? 0 : hccl_check_units(k, rank, c->seg, step->base, step->first, step->count);
     double bytes = (double) units * k->setup.unit_bytes;
+    hccl_check_count_pass(k, rank, step->nsrc, units);
     spend(k, rank, c,
           1 == step->nsrc ? bytes * k->setup.cost->beta_shm
                           : bytes * step->nsrc * k->setup.cost->gamma);

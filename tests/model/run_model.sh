@@ -13,7 +13,7 @@ if (($# > 0)); then
 fi
 programs=$HCCL_BUILD_DIR/tests/model
 plan=$HCCL_BUILD_DIR/tools/hccl_plan
-for program in "$programs"/{prove,mutate,bounds} "$plan"; do
+for program in "$programs"/{prove,mutate,bounds,payload} "$plan"; do
     if [[ ! -x $program ]]; then
         hccl_not_ok model "no program $program: run make check"
         hccl_finish
@@ -53,6 +53,7 @@ expect() {
 
 run_parts "$programs/prove" "${extent[@]}"
 run_parts "$programs/mutate"
+"$programs/payload" || HCCL_FAILED=$((HCCL_FAILED + 1))
 "$programs/bounds" || HCCL_FAILED=$((HCCL_FAILED + 1))
 
 # 4 ranks in a ring, 4 bytes: 3 + 3 rounds of 1 byte; 2 nodes: each sends 2 x 1/2 x 4 bytes.
@@ -62,6 +63,11 @@ expect check 0 '^proven: 4 ranks' check allreduce ring node:4
 expect cost 0 'rounds 6, messages 24 between' cost allreduce ring node:4 --bytes 4
 expect "cost of links" 0 '^node 1: out 4 bytes in .*, in 4 bytes' \
     cost allreduce hier_ring "node:2 rank:2" --bytes 4
+# 2 domains of 2 ranks, 1000 bytes to all: the 2 far ranks read them, the near one as well.
+expect "cost of levels" 0 '^node 0: between NUMA domains 2000 bytes in 2 reads' \
+    cost bcast mesh "numa:2 rank:2" --bytes 1000
+expect "cost of payload" 0 'payload loaded and stored 8000 bytes' \
+    cost bcast mesh "numa:2 rank:2" --bytes 1000
 expect "unknown collective" 2 'no such collective .*: nonsense' dump nonsense ring node:4
 expect "unknown algorithm" 2 'no such algorithm .*: nonsense' dump allreduce nonsense node:4
 expect "bad topology" 2 "topology 'node:0'" dump allreduce ring node:0
