@@ -146,30 +146,6 @@ static void map_by_peers(int rank)
     forked_barrier();
 }
 
-/* Whether the system would write to this memory for this process: it answers with an error where a
- * store would end the process. */
-static bool is_writable(hccl_cell_t *cell)
-{
-    int ends[2];
-    CHECK(0 == pipe(ends));
-    CHECK(1 == write(ends[1], "w", 1));
-    ssize_t got = read(ends[0], (void *) cell, 1);
-    CHECK(1 == got || (-1 == got && EFAULT == errno));
-    close(ends[0]);
-    close(ends[1]);
-    return 1 == got;
-}
-
-static void write_to_peers(int rank)
-{
-    forked_regions(rank, 16 * MIB);
-    hccl_cell_ref_t mine = take(7, 4096);
-    forked_barrier();
-    CHECK(is_writable(mine.cell));
-    CHECK(!is_writable(find(1 - rank, 7).cell));
-    forked_barrier();
-}
-
 /* --- The directory -------------------------------------------------------------------------------- */
 
 static void key_not_there(int rank)
@@ -437,7 +413,6 @@ RANKS_TEST(creates_and_destroys, 1, create_and_destroy)
 RANKS_TEST(respects_limit_of_file_size, 1, limit_of_file_size)
 RANKS_TEST(respects_limit_of_address_space, 1, limit_of_address_space)
 RANKS_TEST(peers_map_what_was_announced, 2, map_by_peers)
-RANKS_TEST(peers_cannot_write, 2, write_to_peers)
 RANKS_TEST(unknown_key_is_an_error, 1, key_not_there)
 RANKS_TEST(youngest_cell_of_a_key_is_found, 1, youngest_of_a_key)
 RANKS_TEST(full_directory_is_an_error, 1, full_directory)
@@ -455,7 +430,6 @@ int main(void)
         cmocka_unit_test(respects_limit_of_file_size),
         cmocka_unit_test(respects_limit_of_address_space),
         cmocka_unit_test(peers_map_what_was_announced),
-        cmocka_unit_test(peers_cannot_write),
         cmocka_unit_test(unknown_key_is_an_error),
         cmocka_unit_test(youngest_cell_of_a_key_is_found),
         cmocka_unit_test(full_directory_is_an_error),
