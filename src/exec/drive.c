@@ -103,6 +103,16 @@ static int progress(void)
 
 /* ---- blocking --------------------------------------------------------------------------------- */
 
+/* Open MPI's progress, and with more ranks than cores somebody else's turn on the core: once, since
+ * each turn costs a switch there and back. */
+static void progress_and_yield(void)
+{
+    opal_progress();
+    if (hccl_engine.oversubscribed && !opal_progress_yield_when_idle) {
+        sched_yield();
+    }
+}
+
 static void pause_waiting(const hccl_exec_t *x, int *polls)
 {
     if (++*polls
@@ -112,10 +122,7 @@ static void pause_waiting(const hccl_exec_t *x, int *polls)
     }
     /* Whatever the peers wait for, this process's point-to-point traffic must go on. */
     *polls = 0;
-    opal_progress();
-    if (hccl_engine.oversubscribed) {
-        sched_yield();
-    }
+    progress_and_yield();
 }
 
 static void wait_on_list(hccl_exec_t *x)
@@ -126,10 +133,7 @@ static void wait_on_list(hccl_exec_t *x)
     activate(x);
     unlock_drive();
     while (!__atomic_load_n(&x->finished, __ATOMIC_ACQUIRE)) {
-        opal_progress();
-        if (hccl_engine.oversubscribed) {
-            sched_yield();
-        }
+        progress_and_yield();
     }
 }
 
