@@ -3,6 +3,7 @@
  * See control.h.
  */
 #include "control.h"
+#include "served.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -34,6 +35,27 @@ static void say_hello(struct hccl_bench_bench *b, FILE *out)
     free(cpus);
 }
 
+/* Who serves it; answered without the other ranks. */
+static void tell_served(struct hccl_bench_bench *b, const char *line, FILE *out)
+{
+    char name[64], served[HCCL_BENCH_SERVED];
+    int mode;
+
+    if (NULL == out) {
+        return;
+    }
+    if (2 == sscanf(line, "served %63s %d", name, &mode) && 0 <= mode && mode < HCCL_BENCH_MODES) {
+        const struct hccl_bench_collective *c = hccl_bench_collective_find(name);
+        bool ring = NULL != c && hccl_bench_is_neighbor(c->layout);
+        hccl_bench_served(name, (enum hccl_bench_mode) mode, ring ? b->world.ring : b->world.comm,
+                          served);
+        fprintf(out, "served %s\n", served);
+    } else {
+        fprintf(out, "error bad command\n");
+    }
+    fflush(out);
+}
+
 static void serve(struct hccl_bench_bench *b, const char *line, FILE *out)
 {
     char name[64];
@@ -42,6 +64,10 @@ static void serve(struct hccl_bench_bench *b, const char *line, FILE *out)
     struct hccl_bench_result r;
     const struct hccl_bench_collective *c = NULL;
 
+    if (0 == strncmp(line, "served ", 7)) {
+        tell_served(b, line, out);
+        return;
+    }
     if (3 == sscanf(line, "%63s %d %zu", name, &mode, &bytes) && 0 <= mode
         && mode < HCCL_BENCH_MODES) {
         c = hccl_bench_collective_find(name);

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * hccl_versus: two jobs of hccl_test, started with different options, measure in turn on the same
+ * hccl_versus: several jobs of hccl_test, started with different options, measure in turn on the same
  * cores. A plain program without MPI; the jobs may belong to different MPI libraries.
  *
- * In each round both jobs measure one window, in random order; the one that waits has all its ranks
+ * In each round every job measures one window, in random order; those that wait have all their ranks
  * asleep in read(2). Ratios are taken within a round. Each window carries the latency of a flag
  * between two of its ranks, read before and after it: a round in which that moved by more than a
  * quarter tells of the machine and not of the components, and is made again.
+ *
+ * A contender whose job ends by itself is out; the others go on, as long as the first one and another
+ * are there.
  */
-#include "options.h"
+#include "problem.h"
+#include "versus_files.h"
+#include "versus_options.h"
 #include "versus_table.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <limits.h>
-#include <math.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,30 +27,11 @@
 
 enum { FAILED = 1, BAD_ARGUMENTS = 2 };
 
-static const char usage[] =
-    "usage: hccl_versus [options] -- COLLECTIVE[,COLLECTIVE...] [hccl_test options]\n"
-    "\n"
-    "  -A OPTIONS       mpirun options of side A (default \"--mca coll hccl\")\n"
-    "  -B OPTIONS       mpirun options of side B (default \"--mca coll ^hccl\")\n"
-    "  -np N            ranks (default: one per core)\n"
-    "  --launcher-a L   how to start side A (default mpirun.openmpi, else mpirun); -b likewise\n"
-    "  --program-a P    hccl_test of side A (default: the one beside this program); -b likewise,\n"
-    "                   for a build with another MPI library\n"
-    "  --timeout S      longest wait for one window, in seconds, 1 to 86400 (default 120)\n"
-    "  -h, --help       this text\n"
-    "\n"
-    "After --, see hccl_test -h; --rounds and --csv are for the comparison. OPTIONS are split at\n"
-    "blanks. With Open MPI's mpirun both sides are bound to the same cores; with more ranks than\n"
-    "cores they run unbound and yield. A ratio B/A above 1: side A is faster.\n"
-    "Exit code: 0, 1 when a side failed or its results were wrong, 2 for bad arguments.\n";
-
 struct versus {
-    struct hccl_bench_job a, b;
-    struct hccl_bench_options test;
-    char **test_words;
-    FILE *csv;
-    bool help;
-    char message[HCCL_BENCH_MESSAGE];
+    struct hccl_bench_versus_options o;
+    struct hccl_bench_files files;
+    struct hccl_bench_row *rows; /* all so far */
+    int made, room;              /* of rows */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -59,259 +42,174 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-static bool on_path(const char *program)
+/* Whether enough contenders are left to compare. */
+static bool enough(const struct versus *v)
 {
-    char copy[PATH_MAX], path[2 * PATH_MAX], *rest = copy, *directory;
-    const char *all = getenv("PATH");
+    int left = 0;
 
-    snprintf(copy, sizeof copy, "%s", NULL == all ? "" : all);
-    while (NULL != (directory = strsep(&rest, ":"))) {
-        snprintf(path, sizeof path, "%s/%s", directory, program);
-        if (0 == access(path, X_OK)) {
-            return true;
-        }
+    for (int i = 0; i < v->o.count; i++) {
+        left += !v->o.contenders[i].out;
     }
-    return false;
+    return !interrupted && !v->o.contenders[0].out && 2 <= left;
 }
 
-static bool is_open_mpi(const char *launcher)
+/* A random order of all contenders. */
+static void shuffle(int *order, int count)
 {
-    char command[PATH_MAX], text[128] = "";
-    FILE *version;
-
-    snprintf(command, sizeof command, "%s --version 2>/dev/null", launcher);
-    version = popen(command, "r");
-    if (NULL == version) {
-        return false;
-    }
-    bool open = NULL != fgets(text, sizeof text, version)
-                && (NULL != strstr(text, "Open MPI") || NULL != strstr(text, "OpenRTE"));
-    pclose(version);
-    return open;
-}
-
-/* Puts binding in front of a side's launcher options, unless they speak of it themselves. */
-static void add_binding(struct hccl_bench_job *j)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    char *whole = NULL;
-
-    if (NULL != strstr(j->options, "--bind-to") || NULL != strstr(j->launcher, "--bind-to")
-        || !is_open_mpi(j->launcher)) {
-        return;
-    }
-    if (-1
-        != asprintf(&whole, "%s %s", j->launcher,
-                    j->ranks <= cores
-                        ? "--map-by core --bind-to core"
-                        : "--oversubscribe --bind-to none --mca mpi_yield_when_idle 1")) {
-        j->launcher = whole;
+    for (int i = 0; i < count; i++) {
+        int at = (int) ((random() >> 8) % (i + 1));
+        order[i] = order[at];
+        order[at] = i;
     }
 }
 
-static const char *beside(const char *name)
-{
-    static char path[PATH_MAX + 16];
-    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
-
-    path[0 < length ? length : 0] = '\0';
-    char *slash = strrchr(path, '/');
-    snprintf(NULL == slash ? path : slash + 1, 16, "%s", name);
-    return path;
-}
-
-enum { LAUNCHER_A = 256, LAUNCHER_B, PROGRAM_A, PROGRAM_B, RANKS, TIMEOUT };
-
-static const struct option long_options[] = {{"launcher-a", required_argument, NULL, LAUNCHER_A},
-                                             {"launcher-b", required_argument, NULL, LAUNCHER_B},
-                                             {"program-a", required_argument, NULL, PROGRAM_A},
-                                             {"program-b", required_argument, NULL, PROGRAM_B},
-                                             {"np", required_argument, NULL, RANKS},
-                                             {"timeout", required_argument, NULL, TIMEOUT},
-                                             {"help", no_argument, NULL, 'h'},
-                                             {NULL, 0, NULL, 0}};
-
-static bool take_number(struct versus *v, const char *flag, long most, int *to)
-{
-    long number = 0;
-
-    if (!hccl_bench_parse_number(optarg, 1, most, &number)) {
-        snprintf(v->message, sizeof v->message, "%s %s: accepted are whole numbers from 1 to %ld",
-                 flag, optarg, most);
-        return false;
-    }
-    *to = (int) number;
-    return true;
-}
-
-static bool take_option(struct versus *v, int option, char **argv)
-{
-    switch (option) {
-    case 'A':
-        v->a.options = optarg;
-        return true;
-    case 'B':
-        v->b.options = optarg;
-        return true;
-    case LAUNCHER_A:
-        v->a.launcher = optarg;
-        return true;
-    case LAUNCHER_B:
-        v->b.launcher = optarg;
-        return true;
-    case PROGRAM_A:
-        v->a.program = optarg;
-        return true;
-    case PROGRAM_B:
-        v->b.program = optarg;
-        return true;
-    case RANKS:
-        return take_number(v, "-np", 4096, &v->a.ranks);
-    case TIMEOUT:
-        return take_number(v, "--timeout", 86400, &v->a.seconds);
-    case 'h':
-        v->help = true;
-        return true;
-    case ':':
-        snprintf(v->message, sizeof v->message, "%s needs a value", argv[optind - 1]);
-        return false;
-    default:
-        snprintf(v->message, sizeof v->message, "%s is no option (hccl_versus -h lists them)",
-                 argv[optind - 1]);
-        return false;
-    }
-}
-
-static bool parse(struct versus *v, int argc, char **argv)
-{
-    const char *launcher = on_path("mpirun.openmpi") ? "mpirun.openmpi" : "mpirun";
-    const char *program = beside("hccl_test");
-    int option;
-
-    v->a = (struct hccl_bench_job){.name = 'A',
-                                   .launcher = launcher,
-                                   .program = program,
-                                   .options = "--mca coll hccl",
-                                   .seconds = 120};
-    v->b = (struct hccl_bench_job){
-        .name = 'B', .launcher = launcher, .program = program, .options = "--mca coll ^hccl"};
-    opterr = 0;
-    while (-1 != (option = getopt_long_only(argc, argv, "+:A:B:h", long_options, NULL))) {
-        if (!take_option(v, option, argv)) {
-            return false;
-        }
-    }
-    if (v->help) {
-        return true;
-    }
-    /* Parsed in a copy, since getopt sorts it; argv[optind - 1] stands for the program's name. */
-    int words = argc - optind + 1;
-    char **copy = calloc((size_t) words + 1, sizeof *copy);
-    if (NULL == copy) {
-        snprintf(v->message, sizeof v->message, "no memory");
-        return false;
-    }
-    v->test_words = argv + optind;
-    memcpy(copy, argv + optind - 1, (size_t) words * sizeof *copy);
-    if (0 == v->a.ranks) {
-        v->a.ranks = (int) sysconf(_SC_NPROCESSORS_ONLN);
-    }
-    bool fine =
-        hccl_bench_options_parse(&v->test, words, copy)
-        && (v->test.help
-            || hccl_bench_options_fit(&v->test, v->test.ranks > 0 ? v->test.ranks : v->a.ranks));
-    free(copy);
-    snprintf(v->message, sizeof v->message, "%s", v->test.message);
-    v->help = v->test.help;
-    v->a.ranks = 0 < v->test.ranks ? v->test.ranks : v->a.ranks;
-    v->b.ranks = v->a.ranks;
-    v->b.seconds = v->a.seconds;
-    return fine;
-}
-
-/* One pair of windows. */
+/* One window of each contender. */
 static bool make_round(struct versus *v, const char *name, int mode, size_t bytes,
-                       struct hccl_bench_round *r)
+                       struct hccl_bench_round *r, int *order)
 {
-    bool a_first = 0 == (random() >> 8) % 2;
-
-    for (int turn = 0; turn < 2; turn++) {
-        bool a = a_first == (0 == turn);
-        if (interrupted
-            || !hccl_bench_job_window(a ? &v->a : &v->b, name, mode, bytes, a ? &r->a : &r->b)) {
+    shuffle(order, v->o.count);
+    for (int turn = 0; turn < v->o.count; turn++) {
+        int i = order[turn];
+        struct hccl_bench_contender *c = &v->o.contenders[i];
+        r->measured[i] = false;
+        if (c->out || 0 <= c->same) {
+            continue;
+        }
+        r->measured[i] = hccl_bench_job_window(&c->job, name, mode, bytes, &r->of[i]);
+        c->out = !r->measured[i];
+        if (!enough(v)) {
             return false;
         }
     }
     return true;
+}
+
+static struct hccl_bench_row *new_row(struct versus *v, const struct hccl_bench_collective *c,
+                                      int mode, size_t bytes)
+{
+    if (v->made == v->room) {
+        int room = 2 * v->room + 64;
+        struct hccl_bench_row *rows = realloc(v->rows, (size_t) room * sizeof *rows);
+        if (NULL == rows) {
+            fprintf(stderr, "hccl_versus: no memory for %d rows\n", room);
+            return NULL;
+        }
+        v->rows = rows;
+        v->room = room;
+    }
+    struct hccl_bench_row *row = &v->rows[v->made++];
+    memset(row, 0, sizeof *row);
+    row->collective = c->name;
+    row->mode = hccl_bench_mode_names[mode];
+    row->bytes = bytes;
+    row->count = v->o.count;
+    for (int i = 0; i < row->count; i++) {
+        row->sides[i].same = v->o.contenders[i].same;
+        memcpy(row->sides[i].served, v->o.contenders[i].served, HCCL_BENCH_SERVED);
+    }
+    return row;
 }
 
 /* Rounds until enough of them were steady, at most twice as many as asked for. */
 static bool make_row(struct versus *v, const struct hccl_bench_collective *c, int mode,
-                     size_t bytes, struct hccl_bench_row *row)
+                     struct hccl_bench_row *row)
 {
-    int wanted = (int) v->test.rounds, tried = 0, steady = 0;
+    int wanted = (int) v->o.test.rounds, tried = 0, steady = 0, order[HCCL_BENCH_CONTENDERS];
     struct hccl_bench_round *rounds = calloc((size_t) wanted * 2, sizeof *rounds);
     bool fine = NULL != rounds;
 
     while (fine && steady < wanted && tried < 2 * wanted) {
-        fine = make_round(v, c->name, mode, bytes, &rounds[tried]);
+        fine = make_round(v, c->name, mode, row->bytes, &rounds[tried], order);
         if (fine) {
-            steady += hccl_bench_versus_steady(&rounds[tried++]);
+            hccl_bench_files_round(&v->files, &v->o, row, tried, &rounds[tried], order);
+            steady += hccl_bench_round_steady(&rounds[tried++], row->count);
         }
     }
-    if (fine) {
-        *row = (struct hccl_bench_row){
-            .collective = c->name, .mode = hccl_bench_mode_names[mode], .bytes = bytes};
-        hccl_bench_versus_digest(row, rounds, tried);
-    }
+    fine = fine && hccl_bench_row_digest(row, rounds, tried);
     free(rounds);
     return fine;
 }
 
-/* All sizes of one collective in one mode; adds to *wrong the sides' wrong elements. */
-static bool make_table(struct versus *v, const struct hccl_bench_collective *c, int mode,
-                       double *wrong)
+/* Asks who serves the collective. Where two known contenders of one library are served by the same
+ * component, they are the same measurement, and the second one's would only add noise to the best. */
+static bool ask_served(struct versus *v, const char *name, int mode)
 {
-    double log_p5 = 0, log_median = 0;
-    int rows = 0;
+    struct hccl_bench_contender *c = v->o.contenders;
+
+    for (int i = 0; i < v->o.count; i++) {
+        c[i].same = -1;
+        strcpy(c[i].served, "?");
+        c[i].out = c[i].out
+                   || !hccl_bench_job_served(&c[i].job, name, mode, c[i].served, HCCL_BENCH_SERVED);
+        for (int k = 0; k < i && c[i].known && !c[i].out; k++) {
+            if (c[k].known && !c[k].out && c[k].same < 0 && 0 != strcmp("?", c[i].served)
+                && 0 == strcmp(c[i].served, c[k].served)
+                && 0 == strcmp(c[i].job.program, c[k].job.program)) {
+                c[i].same = k;
+            }
+        }
+    }
+    return enough(v);
+}
+
+/* All sizes of one collective in one mode. */
+static bool make_table(struct versus *v, const struct hccl_bench_collective *c, int mode)
+{
+    const struct hccl_bench_options *t = &v->o.test;
+    size_t last = SIZE_MAX;
+    int first_row = v->made;
     bool more = true;
 
-    hccl_bench_versus_head(c->name, hccl_bench_mode_names[mode]);
-    for (size_t bytes = hccl_bench_options_first(&v->test, c); more;
-         bytes = hccl_bench_options_next(&v->test, c, bytes, &more)) {
-        struct hccl_bench_row row;
-        if (!make_row(v, c, mode, bytes, &row)) {
+    if (!ask_served(v, c->name, mode)) {
+        return false;
+    }
+    hccl_bench_table_head(v->o.contenders, v->o.count, c->name, hccl_bench_mode_names[mode]);
+    for (size_t bytes = hccl_bench_options_first(t, c); more;
+         bytes = hccl_bench_options_next(t, c, bytes, &more)) {
+        struct hccl_bench_request q = {.collective = c, .type = t->type, .bytes = bytes};
+        size_t actual = hccl_bench_actual_bytes(&q, v->o.ranks);
+        if (actual == last) {
+            continue;
+        }
+        last = actual;
+        struct hccl_bench_row *row = new_row(v, c, mode, actual);
+        if (NULL == row || !make_row(v, c, mode, row)) {
+            v->made -= NULL != row;
             return false;
         }
-        hccl_bench_versus_row(&row);
-        if (NULL != v->csv) {
-            hccl_bench_versus_csv_row(v->csv, &row, &v->a, &v->b);
-        }
-        log_p5 += log(row.p5.median);
-        log_median += log(row.median.median);
-        *wrong += row.wrong_a + row.wrong_b;
-        rows++;
+        hccl_bench_table_row(row, v->o.contenders);
+        hccl_bench_files_row(&v->files, &v->o, row);
     }
-    hccl_bench_versus_mean(log_p5, log_median, rows);
+    hccl_bench_table_end(v->rows + first_row, v->made - first_row, v->o.contenders);
     return true;
+}
+
+/* Whether all contenders came to the end with right results. */
+static bool all_well(const struct versus *v)
+{
+    double wrong = 0;
+    bool out = false;
+
+    for (int i = 0; i < v->o.count; i++) {
+        out = out || v->o.contenders[i].out;
+        for (int k = 0; k < v->made; k++) {
+            wrong += v->rows[k].sides[i].wrong;
+        }
+    }
+    return !out && !(0 < wrong);
 }
 
 static int compare(struct versus *v)
 {
-    double wrong = 0;
-
-    printf("# A: %s\n# B: %s\n", v->a.options, v->b.options);
-    printf("# %d ranks; A on cores %s, B on cores %s\n", v->a.ranks, v->a.cpus, v->b.cpus);
-    printf("# times in us per operation, slowest rank, median over rounds; B/A above 1: A is "
-           "faster\n");
-    for (int i = 0; i < v->test.listed; i++) {
+    hccl_bench_table_contenders(v->o.contenders, v->o.count);
+    for (int i = 0; i < v->o.test.listed; i++) {
         for (int mode = 0; mode < HCCL_BENCH_MODES; mode++) {
-            if (v->test.modes[mode] && !make_table(v, v->test.list[i], mode, &wrong)) {
+            if (v->o.test.modes[mode] && !make_table(v, v->o.test.list[i], mode)) {
                 return FAILED;
             }
         }
     }
-    return 0 < wrong ? FAILED : 0;
+    return all_well(v) ? 0 : FAILED;
 }
 
 static int run(struct versus *v)
@@ -326,13 +224,18 @@ static int run(struct versus *v)
         fprintf(stderr, "hccl_versus: %s: %s\n", directory, strerror(errno));
         return FAILED;
     }
-    /* One after the other, since both launchers want all cores while they start. */
-    if (hccl_bench_job_start(&v->a, directory, v->test_words) && hccl_bench_job_greet(&v->a)
-        && hccl_bench_job_start(&v->b, directory, v->test_words) && hccl_bench_job_greet(&v->b)) {
+    /* One after the other, since all launchers want all cores while they start. */
+    for (int i = 0; i < v->o.count && !interrupted; i++) {
+        struct hccl_bench_contender *c = &v->o.contenders[i];
+        c->out = !hccl_bench_job_start(&c->job, directory, v->o.test_words)
+                 || !hccl_bench_job_greet(&c->job);
+    }
+    if (enough(v)) {
         code = compare(v);
     }
-    hccl_bench_job_end(&v->a);
-    hccl_bench_job_end(&v->b);
+    for (int i = 0; i < v->o.count; i++) {
+        hccl_bench_job_end(&v->o.contenders[i].job);
+    }
     rmdir(directory);
     return code;
 }
@@ -351,30 +254,33 @@ int main(int argc, char **argv)
 {
     static struct versus v;
 
-    if (!parse(&v, argc, argv)) {
-        fprintf(stderr, "hccl_versus: %s\n", v.message);
+    if (!hccl_bench_versus_options_parse(&v.o, argc, argv)) {
+        fprintf(stderr, "hccl_versus: %s\n", v.o.message);
         return BAD_ARGUMENTS;
     }
-    if (v.help) {
-        fputs(usage, stdout);
+    if (v.o.help) {
+        hccl_bench_versus_options_help();
         return 0;
     }
-    if (NULL != v.test.csv) {
-        v.csv = fopen(v.test.csv, "w");
-        if (NULL == v.csv) {
-            fprintf(stderr, "hccl_versus: --csv %s: %s; give a file that can be written\n",
-                    v.test.csv, strerror(errno));
-            return BAD_ARGUMENTS;
-        }
-        hccl_bench_versus_csv_head(v.csv);
+    const char *bad = hccl_bench_files_open(&v.files, &v.o);
+    if (NULL != bad) {
+        fprintf(stderr, "hccl_versus: %s: %s; give a file that can be written\n", bad,
+                strerror(errno));
+        return BAD_ARGUMENTS;
     }
-    add_binding(&v.a);
-    add_binding(&v.b);
+    if ('\0' != v.o.notes[0]) {
+        printf("# %s\n", v.o.notes);
+    }
+    for (int i = 0; i < v.o.count; i++) {
+        hccl_bench_contender_place(&v.o.contenders[i]);
+    }
     catch_signals();
     srandom((unsigned) time(NULL) ^ (unsigned) getpid());
     int code = run(&v);
-    if (NULL != v.csv) {
-        fclose(v.csv);
+    if (!hccl_bench_files_close(&v.files)) {
+        fprintf(stderr, "hccl_versus: a file could not be written to its end\n");
+        code = FAILED;
     }
+    free(v.rows);
     return code;
 }

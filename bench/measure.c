@@ -21,8 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double BATCH_SECONDS = 20e-6, WINDOW_SECONDS = 0.4, SHORT_SECONDS = 1e-4;
-enum { TRIAL = 3, LONG_TRIAL = 50, LARGEST_BATCH = 100, FEWEST = 20, LARGEST_TOGETHER = 32768 };
+static const double BATCH_SECONDS = 20e-6, SHORT_SECONDS = 1e-4;
+enum {
+    TRIAL = 3,
+    LONG_TRIAL = 50,
+    LARGEST_BATCH = 100,
+    FEWEST = 20,
+    WINDOW_MS = 400,
+    TURN_MS = 10,
+    LARGEST_TOGETHER = 32768
+};
 
 void hccl_bench_open(struct hccl_bench_bench *b, const struct hccl_bench_options *o)
 {
@@ -106,7 +114,8 @@ static void choose_lengths(struct hccl_bench_bench *b, const struct hccl_bench_r
 
     *iterations = o->iterations;
     if (0 == *iterations) {
-        double fit = floor(WINDOW_SECONDS / seconds);
+        long window = 0 < o->window ? o->window : NULL != o->control ? TURN_MS : WINDOW_MS;
+        double fit = floor(1e-3 * (double) window / seconds);
         long usual = usual_iterations(q->bytes);
         *iterations = fit < FEWEST ? FEWEST : fit < (double) usual ? (long) fit : usual;
     }

@@ -73,6 +73,13 @@ static bool take_factor(struct hccl_bench_options *o, const char *text)
     if (end == text || '\0' != *end || !(1.01 <= o->factor && o->factor <= 1024)) {
         return wrong(o, "-f %s: accepted are factors from 1.01 to 1024", text);
     }
+    /* 1.19 means a quarter of an octave, and then the powers of two are met exactly. */
+    for (int parts = 2; parts <= 8; parts++) {
+        double exact = exp2(1.0 / parts);
+        if (fabs(o->factor - exact) < 0.003) {
+            o->factor = exact;
+        }
+    }
     o->step = 0;
     return true;
 }
@@ -189,11 +196,12 @@ static bool take_collectives(struct hccl_bench_options *o, int count, char **wor
     return true;
 }
 
-enum { BATCH = 256, OFFSET, MEMORY, NET, CSV, CONTROL, VERSUS, SELECT, RANKS, ROUNDS };
+enum { BATCH = 256, WINDOW, OFFSET, MEMORY, NET, CSV, CONTROL, VERSUS, SELECT, RANKS, ROUNDS };
 
 static const struct option long_options[] = {{"help", no_argument, NULL, 'h'},
                                              {"in-place", no_argument, NULL, 'p'},
                                              {"batch", required_argument, NULL, BATCH},
+                                             {"window", required_argument, NULL, WINDOW},
                                              {"offset", required_argument, NULL, OFFSET},
                                              {"memory", required_argument, NULL, MEMORY},
                                              {"net", required_argument, NULL, NET},
@@ -213,6 +221,8 @@ static bool take_long(struct hccl_bench_options *o, int option, const char *text
     switch (option) {
     case BATCH:
         return take_number(o, "--batch", text, 1, 100000, &o->batch);
+    case WINDOW:
+        return take_number(o, "--window", text, 1, 10000, &o->window);
     case OFFSET:
         fine = take_number(o, "--offset", text, 0, 64, &number);
         o->offset = (size_t) number;
@@ -337,17 +347,19 @@ bool hccl_bench_options_fit(struct hccl_bench_options *o, int ranks)
     return true;
 }
 
-static size_t whole(const struct hccl_bench_options *o, size_t bytes)
+/* The nearest multiple of the type's size, and no less than one element. */
+static size_t whole(const struct hccl_bench_options *o, double bytes)
 {
-    size_t down = bytes - bytes % o->type->size;
+    double size = (double) o->type->size;
+    double elements = floor(bytes / size + 0.5);
 
-    return 0 == down && 0 < bytes ? o->type->size : down;
+    return (size_t) ((0 < bytes && elements < 1 ? 1 : elements) * size);
 }
 
 size_t hccl_bench_options_first(const struct hccl_bench_options *o,
                                 const struct hccl_bench_collective *c)
 {
-    return HCCL_BENCH_NOTHING == c->layout ? 0 : whole(o, o->least);
+    return HCCL_BENCH_NOTHING == c->layout ? 0 : whole(o, (double) o->least);
 }
 
 /* The k-th size is least * factor^k, rounded, not the rounded size before times the factor: small
@@ -363,16 +375,18 @@ size_t hccl_bench_options_next(const struct hccl_bench_options *o,
     }
     if (0 < o->step) {
         while (next <= bytes) {
-            next = whole(o, next + (o->step > o->type->size ? o->step : o->type->size));
+            next += o->step > o->type->size ? o->step : o->type->size;
+            next = whole(o, (double) next);
         }
     } else if (0 == bytes) {
         next = o->type->size;
     } else {
         double exact = (double) (0 < o->least ? o->least : o->type->size);
-        while (whole(o, (size_t) llround(exact)) <= bytes) {
-            exact *= o->factor;
+        double first = exact;
+        for (int k = 1; whole(o, exact) <= bytes; k++) {
+            exact = first * pow(o->factor, k);
         }
-        next = whole(o, (size_t) llround(exact));
+        next = whole(o, exact);
     }
     *more = next <= o->most;
     return next;

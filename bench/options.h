@@ -21,6 +21,7 @@ struct hccl_bench_options {
     long iterations;    /* per size; 0: by size */
     long warmup;        /* per size */
     long batch;         /* iterations timed together; 0: by duration */
+    long window;        /* longest timed part of a size, milliseconds; 0: the usual */
     const struct hccl_bench_type *type;
     const struct hccl_bench_op *op;
     int root; /* -1: rotate */

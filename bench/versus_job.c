@@ -22,9 +22,9 @@ enum { WORDS = 256, LOOK_MS = 200, GRACE_MS = 5000 };
 static void pipe_path(const struct hccl_bench_job *j, int rank, char *path)
 {
     if (rank < 0) {
-        snprintf(path, PATH_MAX, "%s/%c.out", j->directory, j->name);
+        snprintf(path, PATH_MAX, "%s/%s.out", j->directory, j->name);
     } else {
-        snprintf(path, PATH_MAX, "%s/%c.%d", j->directory, j->name, rank);
+        snprintf(path, PATH_MAX, "%s/%s.%d", j->directory, j->name, rank);
     }
 }
 
@@ -73,7 +73,7 @@ static void become_launcher(char **words)
 
 bool hccl_bench_job_start(struct hccl_bench_job *j, const char *directory, char **test_words)
 {
-    char *words[WORDS] = {NULL}, prefix[80], ranks[16];
+    char *words[WORDS] = {NULL}, prefix[128], ranks[16];
     int used = 0;
 
     snprintf(j->directory, sizeof j->directory, "%s", directory);
@@ -88,7 +88,7 @@ bool hccl_bench_job_start(struct hccl_bench_job *j, const char *directory, char 
             return false;
         }
     }
-    snprintf(prefix, sizeof prefix, "%s/%c", directory, j->name);
+    snprintf(prefix, sizeof prefix, "%s/%s", directory, j->name);
     snprintf(ranks, sizeof ranks, "%d", j->ranks);
     used = add_words(words, used, j->launcher);
     words[used++] = (char *) "-np";
@@ -120,8 +120,8 @@ static bool has_ended(struct hccl_bench_job *j)
         return false;
     }
     j->pid = 0;
-    fprintf(stderr, "hccl_versus: side %c (%s %s) ended by itself with %s %d\n", j->name,
-            j->launcher, j->options, WIFEXITED(status) ? "exit code" : "signal",
+    fprintf(stderr, "hccl_versus: %s (%s %s) ended by itself with %s %d\n", j->name, j->launcher,
+            j->options, WIFEXITED(status) ? "exit code" : "signal",
             WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
     return true;
 }
@@ -144,7 +144,7 @@ static bool read_line(struct hccl_bench_job *j, char *line, size_t room)
                 return false;
             }
             if (1000 * j->seconds <= waited) {
-                fprintf(stderr, "hccl_versus: side %c (%s): no answer within %d s\n", j->name,
+                fprintf(stderr, "hccl_versus: %s (%s): no answer within %d s\n", j->name,
                         j->options, j->seconds);
                 return false;
             }
@@ -159,7 +159,7 @@ static bool read_line(struct hccl_bench_job *j, char *line, size_t room)
         }
         used++;
     }
-    fprintf(stderr, "hccl_versus: side %c sent an endless line\n", j->name);
+    fprintf(stderr, "hccl_versus: %s sent an endless line\n", j->name);
     return false;
 }
 
@@ -173,7 +173,7 @@ bool hccl_bench_job_greet(struct hccl_bench_job *j)
     }
     if (1 != sscanf(line, "hello %d %n", &ranks, &length) || ranks != j->ranks) {
         fprintf(stderr,
-                "hccl_versus: side %c started %d ranks instead of %d: is %s the launcher of "
+                "hccl_versus: %s started %d ranks instead of %d: is %s the launcher of "
                 "%s's MPI?\n",
                 j->name, ranks, j->ranks, j->launcher, j->program);
         return false;
@@ -191,6 +191,20 @@ static void command(struct hccl_bench_job *j, const char *line)
     }
 }
 
+bool hccl_bench_job_served(struct hccl_bench_job *j, const char *collective, int mode, char *name,
+                           size_t room)
+{
+    char line[512];
+
+    snprintf(line, sizeof line, "served %s %d\n", collective, mode);
+    command(j, line);
+    if (!read_line(j, line, sizeof line)) {
+        return false;
+    }
+    snprintf(name, room, "%s", 0 == strncmp(line, "served ", 7) ? line + 7 : "?");
+    return true;
+}
+
 bool hccl_bench_job_window(struct hccl_bench_job *j, const char *collective, int mode, size_t bytes,
                            struct hccl_bench_answer *a)
 {
@@ -205,8 +219,7 @@ bool hccl_bench_job_window(struct hccl_bench_job *j, const char *collective, int
         != sscanf(line, "result %ld %ld %lf %lf %lf %lf %lf %lf %lf", &a->iterations, &a->batch,
                   &a->min, &a->p5, &a->median, &a->max, &a->flag_before, &a->flag_after,
                   &a->wrong)) {
-        fprintf(stderr, "hccl_versus: side %c: %s of %zu bytes: %s\n", j->name, collective, bytes,
-                line);
+        fprintf(stderr, "hccl_versus: %s: %s of %zu bytes: %s\n", j->name, collective, bytes, line);
         return false;
     }
     return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One of the two jobs of hccl_versus, seen from outside: started, asked for windows, ended. Speaks
+ * One of the jobs of hccl_versus, seen from outside: started, asked for windows, ended. Speaks
  * the protocol of control.h. Refuses to know sizes, rounds and ratios. Called by hccl_versus.c.
  */
 #ifndef HCCL_BENCH_VERSUS_JOB_H
@@ -11,9 +11,9 @@
 #include <sys/types.h>
 
 struct hccl_bench_job {
-    char name;            /* 'A' or 'B' */
+    const char *name;     /* the contender's, fit for a file name */
     const char *launcher; /* mpirun and its leading words */
-    const char *options;  /* what tells this side from the other; split at blanks */
+    const char *options;  /* what tells this job from the others; split at blanks */
     const char *program;  /* hccl_test */
     int ranks;
     int seconds;        /* longest wait for one answer */
@@ -37,7 +37,12 @@ bool hccl_bench_job_start(struct hccl_bench_job *j, const char *directory, char 
 /* Waits until the job has said hello. False: a message was printed. */
 bool hccl_bench_job_greet(struct hccl_bench_job *j);
 
-/* One window; the other job sleeps meanwhile. False: a message was printed. */
+/* Who serves a collective in this job, or "?" where the program cannot tell. False: the job has
+ * ended, a message was printed. */
+bool hccl_bench_job_served(struct hccl_bench_job *j, const char *collective, int mode, char *name,
+                           size_t room);
+
+/* One window; the other jobs sleep meanwhile. False: a message was printed. */
 bool hccl_bench_job_window(struct hccl_bench_job *j, const char *collective, int mode, size_t bytes,
                            struct hccl_bench_answer *a);
 

@@ -1,118 +1,137 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * See versus_table.h.
+ * See versus_table.h. With two contenders the best of the others is the second one: then the columns
+ * of the single ratios would say the same again and are left out.
  */
 #include "versus_table.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-enum { ENOUGH = 3, MOST_ROUNDS = 2000 };
-static const double LARGEST_MOVE = 1.25;
-
-static void flag_range(const struct hccl_bench_round *r, double *low, double *high)
+void hccl_bench_table_contenders(const struct hccl_bench_contender *c, int count)
 {
-    const double flags[4] = {r->a.flag_before, r->a.flag_after, r->b.flag_before, r->b.flag_after};
-
-    *low = *high = flags[0];
-    for (int i = 1; i < 4; i++) {
-        *low = flags[i] < *low ? flags[i] : *low;
-        *high = flags[i] > *high ? flags[i] : *high;
+    for (int i = 0; i < count; i++) {
+        if (!c[i].out) {
+            printf("# %s: %s %s; on cores %s\n", c[i].name, c[i].job.launcher, c[i].job.options,
+                   c[i].job.cpus);
+        }
     }
+    printf(
+        "# %d ranks; times in us per operation, slowest rank, median over rounds; ratios: time / "
+        "time of %s\n",
+        c[0].job.ranks, c[0].name);
 }
 
-bool hccl_bench_versus_steady(const struct hccl_bench_round *r)
+static void column(const char *name, const char *what)
 {
-    double low, high;
+    char text[64];
 
-    flag_range(r, &low, &high);
-    return high <= LARGEST_MOVE * low;
+    snprintf(text, sizeof text, "%s %s", name, what);
+    printf(" %12s", text);
 }
 
-void hccl_bench_versus_digest(struct hccl_bench_row *row, const struct hccl_bench_round *rounds,
-                              int tried)
+void hccl_bench_table_head(const struct hccl_bench_contender *c, int count, const char *collective,
+                           const char *mode)
 {
-    static double samples[6][MOST_ROUNDS];
+    char text[64];
+
+    printf("# %s, %s; served by", collective, mode);
+    for (int i = 0; i < count; i++) {
+        if (!c[i].out) {
+            printf("%s %s: %s%s", 0 == i ? "" : ",", c[i].name, c[i].served,
+                   0 <= c[i].same ? " (measured once)" : "");
+        }
+    }
+    printf("\n");
+    printf("#%10s", "bytes");
+    for (int i = 0; i < count; i++) {
+        if (c[i].same < 0) {
+            column(c[i].name, "p5");
+            column(c[i].name, "median");
+        }
+    }
+    for (int i = 1; 2 < count && i < count; i++) {
+        if (c[i].same < 0) {
+            snprintf(text, sizeof text, "%s/%s", c[i].name, c[0].name);
+            printf(" %11s", text);
+        }
+    }
+    snprintf(text, sizeof text, "%s/%s", 2 < count ? "best" : c[1].name, c[0].name);
+    printf("  %s %-15s %s %-17s %s%7s %9s\n", text, "p5 [range]", text, "median [range]",
+           2 < count ? "best     " : "", "rounds", "flag ns");
+}
+
+static void print_range(const struct hccl_bench_stats *s)
+{
+    printf(" %6.2f [%5.2f %5.2f]", s->median, s->min, s->max);
+}
+
+void hccl_bench_table_row(const struct hccl_bench_row *row, const struct hccl_bench_contender *c)
+{
+    printf("%11zu", row->bytes);
+    for (int i = 0; i < row->count; i++) {
+        const struct hccl_bench_side *s = &row->sides[i];
+        if (s->measured) {
+            printf(" %12.2f %12.2f", s->p5.median, s->median.median);
+        } else if (s->same < 0) {
+            printf(" %12s %12s", "-", "-");
+        }
+    }
+    for (int i = 1; 2 < row->count && i < row->count; i++) {
+        const struct hccl_bench_side *s = &row->sides[i];
+        if (s->measured) {
+            printf(" %11.2f", s->ratio_median.median);
+        } else if (s->same < 0) {
+            printf(" %11s", "-");
+        }
+    }
+    if (0 < row->best_median) {
+        print_range(&row->sides[row->best_p5].ratio_p5);
+        print_range(&row->sides[row->best_median].ratio_median);
+    }
+    if (2 < row->count) {
+        printf("  %-8s", c[row->best_median].name);
+    }
+    printf(" %3d/%-3d %4.0f-%-4.0f%s", row->kept, row->tried, row->flag_low, row->flag_high,
+           row->unstable ? " unsteady: all rounds counted" : "");
+    for (int i = 0; i < row->count; i++) {
+        if (0 < row->sides[i].wrong) {
+            printf(" %s WRONG", c[i].name);
+        }
+    }
+    printf("\n");
+    fflush(stdout);
+}
+
+static void print_mean(const struct hccl_bench_row *rows, int count, int side, const char *name,
+                       const char *first)
+{
+    double log_p5 = 0, log_median = 0;
     int n = 0;
 
-    row->tried = tried < MOST_ROUNDS ? tried : MOST_ROUNDS;
-    row->kept = 0;
-    for (int i = 0; i < row->tried; i++) {
-        row->kept += hccl_bench_versus_steady(&rounds[i]);
-    }
-    row->unstable = row->kept < ENOUGH;
-    row->wrong_a = row->wrong_b = 0;
-    row->flag_low = INFINITY;
-    row->flag_high = 0;
-    for (int i = 0; i < row->tried; i++) {
-        const struct hccl_bench_round *r = &rounds[i];
-        double low, high;
-        row->wrong_a += r->a.wrong;
-        row->wrong_b += r->b.wrong;
-        if (!row->unstable && !hccl_bench_versus_steady(r)) {
-            continue;
+    for (int k = 0; k < count; k++) {
+        int p5 = 0 < side ? side : rows[k].best_p5, median = 0 < side ? side : rows[k].best_median;
+        if (0 < p5 && rows[k].sides[p5].measured) {
+            log_p5 += log(rows[k].sides[p5].ratio_p5.median);
+            log_median += log(rows[k].sides[median].ratio_median.median);
+            n++;
         }
-        flag_range(r, &low, &high);
-        row->flag_low = low < row->flag_low ? low : row->flag_low;
-        row->flag_high = high > row->flag_high ? high : row->flag_high;
-        samples[0][n] = r->a.p5;
-        samples[1][n] = r->a.median;
-        samples[2][n] = r->b.p5;
-        samples[3][n] = r->b.median;
-        samples[4][n] = r->b.p5 / r->a.p5;
-        samples[5][n] = r->b.median / r->a.median;
-        n++;
     }
-    row->a_p5 = hccl_bench_stats_of(samples[0], n);
-    row->a_median = hccl_bench_stats_of(samples[1], n);
-    row->b_p5 = hccl_bench_stats_of(samples[2], n);
-    row->b_median = hccl_bench_stats_of(samples[3], n);
-    row->p5 = hccl_bench_stats_of(samples[4], n);
-    row->median = hccl_bench_stats_of(samples[5], n);
+    if (0 < n) {
+        printf("# geometric mean of %s/%s over %d sizes: p5 %.3f, median %.3f\n", name, first, n,
+               exp(log_p5 / n), exp(log_median / n));
+    }
 }
 
-void hccl_bench_versus_head(const char *collective, const char *mode)
+void hccl_bench_table_end(const struct hccl_bench_row *rows, int count,
+                          const struct hccl_bench_contender *c)
 {
-    printf("# %s, %s\n", collective, mode);
-    printf("#%10s %9s %9s %9s %9s   %-19s %-19s %7s %9s\n", "bytes", "A p5", "A median", "B p5",
-           "B median", "B/A p5 [range]", "B/A median [range]", "rounds", "flag ns");
-}
-
-void hccl_bench_versus_row(const struct hccl_bench_row *row)
-{
-    printf("%11zu %9.2f %9.2f %9.2f %9.2f   %5.2f [%5.2f %5.2f] %5.2f [%5.2f %5.2f] %3d/%-3d",
-           row->bytes, row->a_p5.median, row->a_median.median, row->b_p5.median,
-           row->b_median.median, row->p5.median, row->p5.min, row->p5.max, row->median.median,
-           row->median.min, row->median.max, row->kept, row->tried);
-    printf(" %4.0f-%-4.0f%s%s%s\n", row->flag_low, row->flag_high,
-           row->unstable ? " unsteady: all rounds counted" : "", 0 < row->wrong_a ? " A WRONG" : "",
-           0 < row->wrong_b ? " B WRONG" : "");
+    for (int i = 1; 0 < count && i < rows[0].count; i++) {
+        print_mean(rows, count, i, c[i].name, c[0].name);
+    }
+    if (0 < count && 2 < rows[0].count) {
+        print_mean(rows, count, 0, "best", c[0].name);
+    }
     fflush(stdout);
-}
-
-void hccl_bench_versus_mean(double log_p5, double log_median, int rows)
-{
-    printf("# geometric mean of B/A over %d sizes: p5 %.3f, median %.3f\n", rows,
-           exp(log_p5 / rows), exp(log_median / rows));
-    fflush(stdout);
-}
-
-void hccl_bench_versus_csv_head(FILE *csv)
-{
-    fprintf(csv,
-            "collective,mode,ranks,bytes,a_p5_us,a_median_us,b_p5_us,b_median_us,ratio_p5,"
-            "ratio_p5_low,ratio_p5_high,ratio_median,ratio_median_low,ratio_median_high,"
-            "rounds_kept,rounds_tried,unsteady,flag_low_ns,flag_high_ns,wrong_a,wrong_b,a,b\n");
-}
-
-void hccl_bench_versus_csv_row(FILE *csv, const struct hccl_bench_row *row,
-                               const struct hccl_bench_job *a, const struct hccl_bench_job *b)
-{
-    fprintf(csv, "%s,%s,%d,%zu,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,", row->collective,
-            row->mode, a->ranks, row->bytes, row->a_p5.median, row->a_median.median,
-            row->b_p5.median, row->b_median.median, row->p5.median, row->p5.min, row->p5.max,
-            row->median.median, row->median.min, row->median.max);
-    fprintf(csv, "%d,%d,%d,%.1f,%.1f,%.0f,%.0f,\"%s\",\"%s\"\n", row->kept, row->tried,
-            row->unstable, row->flag_low, row->flag_high, row->wrong_a, row->wrong_b, a->options,
-            b->options);
-    fflush(csv);
 }
