@@ -70,10 +70,8 @@ install_optional() {
     fi
 }
 
-do_deps() {
+install_needed() {
     local -a missing
-    command -v dpkg-query >/dev/null || die "deps knows Debian only; install by hand: ${packages[*]}"
-    install_optional
     mapfile -t missing < <(missing_packages "${packages[@]}")
     if ((0 == ${#missing[@]})); then
         return 0
@@ -94,6 +92,12 @@ do_deps() {
             fi
         fi
     fi
+}
+
+do_deps() {
+    command -v dpkg-query >/dev/null || die "deps knows Debian only; install by hand: ${packages[*]}"
+    install_needed
+    install_optional
 }
 
 do_build() {
