@@ -17,6 +17,17 @@ const hccl_algo_t hccl_algos[] = {
 
 const int hccl_algo_count = (int) (sizeof(hccl_algos) / sizeof(hccl_algos[0]));
 
+/* Whether the ranks of every group are consecutive. */
+static bool groups_in_order(const hccl_shape_t *shape)
+{
+    for (int g = 0; g < shape->ngroups; g++) {
+        if (!hccl_group_is_range(&shape->group[g])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool hccl_algo_fits(const hccl_algo_t *algo, const hccl_case_t *c, bool commutative)
 {
     /* a prefix is by its meaning in rank order, whatever the operation */
@@ -36,8 +47,12 @@ bool hccl_algo_fits(const hccl_algo_t *algo, const hccl_case_t *c, bool commutat
     if (0 != (fits & HCCL_FITS_ONE_NODE_ONLY) && 1 != c->shape->nnodes) {
         return false;
     }
+    if (0 != (fits & HCCL_FITS_INNER_GROUPS) && c->shape->nnodes == c->shape->ngroups) {
+        return false;
+    }
     if (needs_order && 0 == (fits & HCCL_FITS_ORDERED)) {
-        return 0 != (fits & HCCL_FITS_ORDERED_IF_CONTIGUOUS) && c->shape->contiguous;
+        return 0 != (fits & HCCL_FITS_ORDERED_IF_CONTIGUOUS) && c->shape->contiguous
+               && (0 == (fits & HCCL_FITS_INNER_GROUPS) || groups_in_order(c->shape));
     }
     return true;
 }

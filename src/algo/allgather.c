@@ -4,7 +4,7 @@
  * Allgather and allgatherv: on one node, hierarchical, and flat. Every block keeps its position, so
  * blocks may differ in size.
  */
-#include "algo/parts.h"
+#include "algo/tiers.h"
 
 /* RECV = the block of the node's rank of index `peer`, published under pub. */
 static void fetch_block(hccl_builder_t *b, const hccl_case_t *c, int peer, int pub)
@@ -42,6 +42,26 @@ int hccl_algo_allgather_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **
         fetch_block(b, c, (c->me + k) % n, pub);
     }
     return hccl_build_finish(b, plan);
+}
+
+/* Each group fetches every block from outside once: its ranks share them out. */
+int hccl_algo_allgather_tier_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_slices(c, -1, HCCL_TIERS_TO_ALL, &t);
+
+    if (HCCL_OK != rc) {
+        return rc;
+    }
+    hccl_builder_t *b = hccl_build_start(c, algorithm, t.n);
+
+    if (NULL != b) {
+        hccl_build_order(b, t.order);
+        hccl_part_own(b, c);
+        hccl_tiers_down(b, &t, HCCL_BASE_RECV);
+    }
+    hccl_tiers_free(&t);
+    return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
 }
 
 /* The blocks that rail `own` fetches before its ring starts (mine true), or all others. */

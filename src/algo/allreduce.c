@@ -3,7 +3,7 @@
  *
  * Allreduce: on one node, hierarchical, and flat.
  */
-#include "algo/parts.h"
+#include "algo/tiers.h"
 
 int hccl_algo_allreduce_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
@@ -108,6 +108,39 @@ int hccl_algo_allreduce_hier_rhd(const hccl_case_t *c, int algorithm, hccl_plan_
 int hccl_algo_allreduce_hier_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     return hierarchical(c, algorithm, plan, c->shape->min_local, c->shape->nnodes, across_ring);
+}
+
+/* Up the groups of the node and down again. */
+static int tiered(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_tiers_t *t)
+{
+    hccl_builder_t *b = hccl_build_start(c, algorithm, t->n);
+
+    if (NULL != b) {
+        hccl_tiers_up(b, t, HCCL_BASE_SEND, HCCL_BASE_RECV, HCCL_BASE_RECV);
+        hccl_tiers_down(b, t, HCCL_BASE_RECV);
+    }
+    hccl_tiers_free(t);
+    return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
+}
+
+int hccl_algo_allreduce_tier_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_leaders(c, -1, &t);
+
+    if (HCCL_OK != rc) {
+        return rc;
+    }
+    hccl_tiers_meet(&t);
+    return tiered(c, algorithm, plan, &t);
+}
+
+int hccl_algo_allreduce_tier_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_slices(c, -1, HCCL_TIERS_TO_ALL, &t);
+
+    return HCCL_OK == rc ? tiered(c, algorithm, plan, &t) : rc;
 }
 
 /* One exchange among all ranks. */

@@ -3,7 +3,7 @@
  *
  * Barrier: publications and messages that carry nothing but their arrival.
  */
-#include "algo/parts.h"
+#include "algo/tiers.h"
 
 static void raise_flag(hccl_builder_t *b, int pub)
 {
@@ -34,29 +34,77 @@ int hccl_algo_barrier_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **pl
     return hccl_build_finish(b, plan);
 }
 
-int hccl_algo_barrier_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+int hccl_algo_barrier_tier_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_leaders(c, -1, &t);
+
+    if (HCCL_OK != rc) {
+        return rc;
+    }
     hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
+
+    if (NULL != b) {
+        t.flags = true;
+        hccl_tiers_meet(&t);
+        hccl_tiers_up(b, &t, HCCL_BASE_SEND, HCCL_BASE_RECV, HCCL_BASE_RECV);
+        hccl_tiers_down(b, &t, HCCL_BASE_RECV);
+    }
+    hccl_tiers_free(&t);
+    return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
+}
+
+/* The flags of my node reach its first rank, who meets those of the other nodes and tells mine. */
+static void through_leader(hccl_builder_t *b, const hccl_case_t *c)
+{
     const hccl_node_t here = hccl_node_of(c, c->me);
     const hccl_team_t leaders = hccl_team_rail(c, 0);
-
-    if (NULL == b) {
-        return HCCL_ERR_NOMEM;
-    }
     const int arrived = hccl_build_publications(b, 1, 0);
     const int released = hccl_build_publications(b, 1, 0);
 
     if (0 < here.me) {
         raise_flag(b, arrived);
         await_flag(b, 0, released);
+        return;
+    }
+    for (int peer = 1; peer < here.n; peer++) {
+        await_flag(b, peer, arrived);
+    }
+    hccl_part_dissemination(b, &leaders);
+    if (1 < here.n) {
+        raise_flag(b, released);
+    }
+}
+
+/* The same through the groups of my node. */
+static void through_groups(hccl_builder_t *b, const hccl_case_t *c)
+{
+    const hccl_team_t leaders = hccl_team_rail(c, 0);
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_leaders(c, -1, &t);
+
+    if (HCCL_OK != rc) {
+        hccl_build_fail(b, rc);
+        return;
+    }
+    t.flags = true;
+    hccl_tiers_up(b, &t, HCCL_BASE_SEND, HCCL_BASE_RECV, HCCL_BASE_RECV);
+    hccl_part_dissemination(b, &leaders);
+    hccl_tiers_down(b, &t, HCCL_BASE_RECV);
+    hccl_tiers_free(&t);
+}
+
+int hccl_algo_barrier_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
+
+    if (NULL == b) {
+        return HCCL_ERR_NOMEM;
+    }
+    if (hccl_tiers_gather(c->shape, c->shape->node_of[c->me])) {
+        through_groups(b, c);
     } else {
-        for (int peer = 1; peer < here.n; peer++) {
-            await_flag(b, peer, arrived);
-        }
-        hccl_part_dissemination(b, &leaders);
-        if (1 < here.n) {
-            raise_flag(b, released);
-        }
+        through_leader(b, c);
     }
     return hccl_build_finish(b, plan);
 }

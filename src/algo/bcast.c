@@ -3,7 +3,7 @@
  *
  * Bcast: on one node, hierarchical, and flat. The root has its data in RECV as all others.
  */
-#include "algo/parts.h"
+#include "algo/tiers.h"
 
 /* A tree of one rank per node, the root's node represented by the root, then a publication. */
 static int hierarchical_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan,
@@ -124,6 +124,34 @@ int hccl_algo_bcast_hier_scatter_ring(const hccl_case_t *c, int algorithm, hccl_
         }
     }
     return hccl_build_finish(b, plan);
+}
+
+static int tiered(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_tiers_t *t)
+{
+    hccl_builder_t *b = hccl_build_start(c, algorithm, t->n);
+
+    if (NULL != b) {
+        hccl_tiers_down(b, t, HCCL_BASE_RECV);
+    }
+    hccl_tiers_free(t);
+    return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
+}
+
+int hccl_algo_bcast_tier_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_leaders(c, c->root, &t);
+
+    return HCCL_OK == rc ? tiered(c, algorithm, plan, &t) : rc;
+}
+
+/* The ranks of a group share out what they fetch from outside. */
+int hccl_algo_bcast_tier_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_slices(c, c->root, HCCL_TIERS_TO_ALL, &t);
+
+    return HCCL_OK == rc ? tiered(c, algorithm, plan, &t) : rc;
 }
 
 static int flat_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_team_t team,

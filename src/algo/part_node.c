@@ -5,7 +5,7 @@
  *
  * Used by algo/ only.
  */
-#include "algo/parts.h"
+#include "algo/tiers.h"
 
 hccl_node_t hccl_node_of(const hccl_case_t *c, int rank)
 {
@@ -76,11 +76,42 @@ int hccl_part_node_pub(const hccl_slices_t *slices, int pub, int peer, int own, 
     return 1 < slices->n ? pub + 1 : pub;
 }
 
+/* Whether one rank owns all and the others should reach it through the groups of the node. */
+static bool by_groups(const hccl_case_t *c, const hccl_slices_t *slices)
+{
+    return 1 == slices->n && 1 == hccl_map_count(&slices->map, 0, 1)
+           && 0 == hccl_map_first(&slices->map, 0)
+           && hccl_tiers_gather(c->shape, c->shape->node_of[c->me]);
+}
+
+/* The groups of my node, led by the one owner. */
+static bool open_groups(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
+                        hccl_tiers_t *t)
+{
+    const int node = c->shape->node_of[c->me];
+    const int leader = c->shape->node_ranks[c->shape->node_start[node] + slices->lead];
+    const int rc = hccl_tiers_leaders(c, leader, t);
+
+    if (HCCL_OK != rc) {
+        hccl_build_fail(b, rc);
+    }
+    return HCCL_OK == rc;
+}
+
 int hccl_part_node_reduce(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
                           int src, int dst)
 {
     const hccl_node_t here = hccl_node_of(c, c->me);
     const int own = hccl_slices_of(slices, here.me);
+    hccl_tiers_t groups;
+
+    if (by_groups(c, slices)) {
+        if (open_groups(b, c, slices, &groups)) {
+            hccl_tiers_up(b, &groups, src, dst, dst);
+            hccl_tiers_free(&groups);
+        }
+        return dst;
+    }
     const int pub = hccl_part_node_publish(b, c, slices, src);
 
     if (1 == here.n) {
@@ -111,8 +142,16 @@ void hccl_part_node_spread(hccl_builder_t *b, const hccl_case_t *c, const hccl_s
     const hccl_node_t here = hccl_node_of(c, c->me);
     const hccl_map_t *map = &slices->map;
     const int own = hccl_slices_of(slices, here.me);
+    hccl_tiers_t groups;
     int widest = 0;
 
+    if (by_groups(c, slices)) {
+        if (open_groups(b, c, slices, &groups)) {
+            hccl_tiers_down(b, &groups, base);
+            hccl_tiers_free(&groups);
+        }
+        return;
+    }
     for (int i = 0; i < slices->n; i++) {
         const int count = hccl_map_count(map, i, 1);
 

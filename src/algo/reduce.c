@@ -3,7 +3,7 @@
  *
  * Reduce: on one node, hierarchical, and flat. Only the root may touch RECV.
  */
-#include "algo/parts.h"
+#include "algo/tiers.h"
 
 /* What happens between nodes to one slice of `cuts` positions: member root's dst = all src. */
 typedef void (*across_t)(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
@@ -127,6 +127,39 @@ int hccl_algo_reduce_hier_ring(const hccl_case_t *c, int algorithm, hccl_plan_t 
 {
     return hierarchical(c, algorithm, plan, c->shape->min_local, c->shape->nnodes, HCCL_TREE_CHAIN,
                         across_ring);
+}
+
+static int tiered(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_tiers_t *t)
+{
+    hccl_builder_t *b = hccl_build_start(c, algorithm, t->n);
+
+    if (NULL != b) {
+        const int area = hccl_build_scratch(b, t->n);
+        const int dst = c->me == c->root ? HCCL_BASE_RECV : area;
+
+        hccl_tiers_up(b, t, HCCL_BASE_SEND, dst, dst);
+        if (1 < t->n) {
+            hccl_tiers_collect(b, t, c->root, dst);
+        }
+    }
+    hccl_tiers_free(t);
+    return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
+}
+
+int hccl_algo_reduce_tier_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_leaders(c, c->root, &t);
+
+    return HCCL_OK == rc ? tiered(c, algorithm, plan, &t) : rc;
+}
+
+int hccl_algo_reduce_tier_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_slices(c, c->root, HCCL_TIERS_FROM_ALL, &t);
+
+    return HCCL_OK == rc ? tiered(c, algorithm, plan, &t) : rc;
 }
 
 /* One exchange among all ranks. */

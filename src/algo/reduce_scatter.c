@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "algo/parts.h"
+#include "algo/tiers.h"
 
 int hccl_algo_reduce_scatter_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
@@ -20,6 +20,27 @@ int hccl_algo_reduce_scatter_mesh(const hccl_case_t *c, int algorithm, hccl_plan
 
     hccl_part_move(b, HCCL_BASE_RECV, result, c->me, 1);
     return hccl_build_finish(b, plan);
+}
+
+/* Up the groups of the node: what its ranks have left in the end is their blocks. */
+int hccl_algo_reduce_scatter_tier_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_slices(c, -1, HCCL_TIERS_FROM_ALL, &t);
+
+    if (HCCL_OK != rc) {
+        return rc;
+    }
+    hccl_builder_t *b = hccl_build_start(c, algorithm, t.n);
+
+    if (NULL != b) {
+        hccl_build_order(b, t.order);
+        const int area = hccl_build_scratch(b, t.n);
+
+        hccl_tiers_up(b, &t, HCCL_BASE_SEND, area, HCCL_BASE_RECV);
+    }
+    hccl_tiers_free(&t);
+    return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
 }
 
 /* Slices inside the nodes, a slice being a rail's blocks of all nodes; a ring between the nodes for

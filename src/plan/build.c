@@ -21,7 +21,7 @@ struct hccl_builder {
     int error;         /* first error, kept until finish */
 };
 
-static void fail(hccl_builder_t *b, int error)
+void hccl_build_fail(hccl_builder_t *b, int error)
 {
     if (HCCL_OK == b->error) {
         b->error = error;
@@ -37,7 +37,7 @@ static bool grow(hccl_builder_t *b, void **list, size_t *cap, int used, size_t e
     size_t bigger = 0 == *cap ? 16 : 2 * *cap;
     void *moved = realloc(*list, bigger * element);
     if (NULL == moved) {
-        fail(b, HCCL_ERR_NOMEM);
+        hccl_build_fail(b, HCCL_ERR_NOMEM);
         return false;
     }
     *list = moved;
@@ -52,7 +52,7 @@ static bool in_range(hccl_builder_t *b, int base, int first, int count)
                  && (HCCL_BASE_SIZES != base || b->plan.sized);
     int positions = base < HCCL_BASE_TMP ? b->plan.nblocks : b->plan.tmp_blocks;
     if (!known || first < 0 || count < 0 || count > positions || first > positions - count) {
-        fail(b, HCCL_ERR_INTERNAL);
+        hccl_build_fail(b, HCCL_ERR_INTERNAL);
         return false;
     }
     return true;
@@ -108,14 +108,14 @@ void hccl_build_order(hccl_builder_t *b, const int32_t *order)
     b->order = malloc(n * sizeof(int32_t));
     b->position = malloc(n * sizeof(int32_t));
     if (NULL == b->order || NULL == b->position) {
-        fail(b, HCCL_ERR_NOMEM);
+        hccl_build_fail(b, HCCL_ERR_NOMEM);
         return;
     }
     memcpy(b->order, order, n * sizeof(int32_t));
     memset(b->position, -1, n * sizeof(int32_t));
     for (size_t i = 0; i < n; i++) {
         if (order[i] < 0 || (size_t) order[i] >= n || b->position[order[i]] >= 0) {
-            fail(b, HCCL_ERR_INTERNAL); /* no permutation */
+            hccl_build_fail(b, HCCL_ERR_INTERNAL); /* no permutation */
             return;
         }
         b->position[order[i]] = (int32_t) i;
@@ -155,7 +155,7 @@ int hccl_build_publications(hccl_builder_t *b, int n, int max_blocks)
 void hccl_build_publish(hccl_builder_t *b, int pub, int base, int first, int count)
 {
     if (pub < 0 || pub >= b->plan.npub || count > b->plan.max_pub) {
-        fail(b, HCCL_ERR_INTERNAL);
+        hccl_build_fail(b, HCCL_ERR_INTERNAL);
     }
     hccl_step_t *step = append_step(b, HCCL_STEP_PUBLISH, base, first, count);
     if (NULL != step) {
@@ -197,7 +197,7 @@ void hccl_build_fold_own(hccl_builder_t *b, int base, int first)
 void hccl_build_fold_peer(hccl_builder_t *b, int peer, int pub, int pub_first, int first)
 {
     if (peer < 0 || pub < 0 || pub >= b->plan.npub || pub_first < 0 || first < pub_first) {
-        fail(b, HCCL_ERR_INTERNAL);
+        hccl_build_fail(b, HCCL_ERR_INTERNAL);
     }
     append_source(
         b, (hccl_source_t){.peer = peer, .base = pub, .first = first, .pub_first = pub_first});
@@ -215,7 +215,7 @@ void hccl_build_fold_end(hccl_builder_t *b)
         shared = shared || b->sources[i].peer >= 0;
     }
     if (0 == step->nsrc || b->plan.nsources - step->src > UINT16_MAX) {
-        fail(b, HCCL_ERR_INTERNAL);
+        hccl_build_fail(b, HCCL_ERR_INTERNAL);
     } else if (1 == step->nsrc) {
         step->kind = shared ? HCCL_STEP_FETCH : HCCL_STEP_COPY;
     } else {

@@ -36,6 +36,9 @@ hccl_builder_t *hccl_build_start(const hccl_case_t *c, int algorithm, int nblock
  *  memory: free() it. */
 HCCL_CHECKED int hccl_build_finish(hccl_builder_t *b, hccl_plan_t **plan);
 
+/** The plan can't be made: what hccl_build_finish will return. */
+void hccl_build_fail(hccl_builder_t *b, int error);
+
 /** Sets the order of blocks: order[position] = block, a permutation of 0..nblocks-1; copied.
  *  At most once, before the first step. */
 void hccl_build_order(hccl_builder_t *b, const int32_t *order);

@@ -11,7 +11,7 @@
 
 #include "algo/algo.h"
 
-typedef enum { WHERE_ONE, WHERE_MANY, WHERE_FLAT, WHERE_ANY } where_t;
+typedef enum { WHERE_ONE, WHERE_TIERS, WHERE_MANY, WHERE_FLAT, WHERE_ANY } where_t;
 
 typedef struct rule {
     hccl_coll_t coll;
@@ -66,6 +66,8 @@ static bool applies(const rule_t *rule, const hccl_query_t *query)
     switch (rule->where) {
     case WHERE_ONE:
         return is_one && shape->nranks >= rule->least;
+    case WHERE_TIERS:
+        return is_one && hccl_group_is_divided(&shape->group[0]) && shape->nranks >= rule->least;
     case WHERE_MANY:
         return !is_one && !is_flat && shape->nnodes >= rule->least;
     case WHERE_FLAT:

@@ -93,6 +93,19 @@ typedef struct hccl_group {
                          * ranks[0] (which is reps[0]), fan-out goes back. */
 } hccl_group_t;
 
+/* Whether the ranks of a group are consecutive. */
+static inline bool hccl_group_is_range(const hccl_group_t *group)
+{
+    return group->ranks[group->nranks - 1] - group->ranks[0] + 1 == group->nranks;
+}
+
+/* Whether groups divide a node so that a way through them pays: two ranks and more to each of the
+ * node's parts, on average. */
+static inline bool hccl_group_is_divided(const hccl_group_t *node)
+{
+    return 2 * node->nreps <= node->nranks;
+}
+
 /* The tier tree of one communicator: immutable, one block of memory, freed by hccl_shape_free. */
 typedef struct hccl_shape {
     int nranks;          /* >= 1 */

@@ -158,6 +158,15 @@ static bool plant_in_step(hccl_plan_t *plan, hccl_step_t *steps, mutant_kind_t k
     }
 }
 
+/* The next one of the node's ranks. */
+static int other_peer(int peer, int local_size, int local_me)
+{
+    do {
+        peer = (peer + 1) % local_size;
+    } while (peer == local_me);
+    return peer;
+}
+
 static bool plant_in_source(hccl_plan_t *plan, const hccl_step_t *s, hccl_source_t *source, int j,
                             mutant_kind_t kind, int local_size, int local_me)
 {
@@ -171,9 +180,7 @@ static bool plant_in_source(hccl_plan_t *plan, const hccl_step_t *s, hccl_source
         if (at->peer < 0 || local_size < 3) {
             return false;
         }
-        do {
-            at->peer = (at->peer + 1) % local_size;
-        } while (at->peer == local_me);
+        at->peer = other_peer(at->peer, local_size, local_me);
         return true;
     case MUTANT_SOURCE:
         at->first += at->first + s->count < plan->nblocks ? 1 : -1;
@@ -453,6 +460,43 @@ static bool same_origin(const hccl_plan_t *plan, int step, int base, int other, 
 }
 
 /* Bugs in how data are published. */
+/* Whether what a rank publishes under a number is its part of a result that all ranks have: it neither
+ * writes it nor waits for anything afterwards. */
+static bool publishes_result(const hccl_plan_t *plan, int pub)
+{
+    int i = 0;
+    while (i < plan->nsteps
+           && (HCCL_STEP_PUBLISH != plan->steps[i].kind || pub != plan->steps[i].pub)) {
+        i++;
+    }
+    if (i == plan->nsteps || (0 < plan->steps[i].count && HCCL_BASE_RECV != plan->steps[i].base)) {
+        return false;
+    }
+    for (i++; i < plan->nsteps; i++) {
+        if (has_sources(&plan->steps[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Read from another rank: does that one publish the same result under the same number? */
+static const char *excuse_peer(const world_t *w, int rank, int step)
+{
+    const hccl_shape_t *shape = w->cases[rank].shape;
+    const hccl_plan_t *plan = w->plans[rank];
+    const hccl_source_t *from = &plan->sources[plan->steps[step].src];
+    int node = shape->node_of[w->cases[rank].me], start = shape->node_start[node];
+    int other = other_peer(from->peer, shape->node_start[node + 1] - start,
+                           shape->local_of[w->cases[rank].me]);
+    bool same = HCCL_COLL_ALLREDUCE == plan->coll || HCCL_COLL_BARRIER == plan->coll;
+    return same && 1 == plan->steps[step].nsrc
+                   && publishes_result(w->plans[shape->node_ranks[start + from->peer]], from->base)
+                   && publishes_result(w->plans[shape->node_ranks[start + other]], from->base)
+               ? "two ranks publish the same result under the same number"
+               : NULL;
+}
+
 static const char *excuse_publish(const world_t *w, int rank, mutant_kind_t kind,
                                   const hccl_step_t *s)
 {
@@ -482,8 +526,12 @@ const char *mutant_excuse(const world_t *w, int rank, mutant_kind_t kind, int st
     case MUTANT_DROP_PUBLISH:
     case MUTANT_PUBLISH_NUMBER:
         return excuse_publish(w, rank, kind, s);
-    case MUTANT_DROP_FETCH:
     case MUTANT_SOURCE_PEER:
+        if (NULL != excuse_peer(w, rank, step)) {
+            return excuse_peer(w, rank, step);
+        }
+        /* fall through */
+    case MUTANT_DROP_FETCH:
     case MUTANT_READ_NUMBER:
         return 0 == s->count && is_implied(w, rank, step)
                    ? "what is awaited here has happened when the next thing awaited happens"

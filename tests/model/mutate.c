@@ -156,6 +156,8 @@ static void plant_everywhere(int algorithm, harvest_t *all)
     static const char *const shapes[] = {
         "rank:4", "node:3", "node:2 rank:2", "node:3 rank:(1,3,2)", "node:2 rank:3 map:cyclic",
         "node:5"};
+    static const char *const divided[] = {"numa:2 core:2", "numa:2 core:(3,1) map:0,3,1,2",
+                                          "package:2 numa:2 core:(1,2,1,1)"};
     const hccl_algo_t *algo = &hccl_algos[algorithm];
     if (algo->coll >= HCCL_COLL_NEIGHBOR_ALLGATHER) {
         static const int dims[] = {2, 3};
@@ -173,6 +175,12 @@ static void plant_everywhere(int algorithm, harvest_t *all)
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
         for (int root = 0; root < (rooted ? 2 : 1); root++) {
             plant_world(algorithm, all, shapes[i], NULL, root, NULL);
+        }
+    }
+    bool inner = 0 != (algo->fits & HCCL_FITS_INNER_GROUPS);
+    for (size_t i = 0; inner && i < sizeof(divided) / sizeof(divided[0]); i++) {
+        for (int root = 0; root < (rooted ? 4 : 1); root += 3) {
+            plant_world(algorithm, all, divided[i], NULL, root, NULL);
         }
     }
     plant_world(algorithm, all, "node:3", "node:2", 1, NULL);

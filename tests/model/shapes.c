@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The topologies: all ways to put up to 8 ranks on nodes, in node order, dealt and shuffled; larger
- * ones by kind; samples of 1,024 and 4,096 ranks.
+ * ones and divided nodes by kind; samples of 1,024 and 4,096 ranks.
  */
 #include "shapes.h"
 
@@ -139,6 +139,46 @@ static void add_middle(shape_list_t *list)
     }
 }
 
+/* Nodes that are divided: one to three levels, even and uneven, groups of one, unknown places, ranks
+ * of a group in a row or not. */
+static void add_divided(shape_list_t *list)
+{
+    static const char *const shapes[] = {
+        "numa:2 core:2",
+        "numa:2 core:2 map:0,2,1,3",
+        "numa:2 core:(1,2)",
+        "numa:2 core:(2,1) map:2,0,1",
+        "numa:3 core:(1,3,1)",
+        "numa:2 core:(2,5)",
+        "numa:2? core:2",
+        "numa:2 core:4 map:0,4,1,5,2,6,3,7",
+        "package:2 numa:2 core:2",
+        "package:2 numa:2 core:2 map:7,0,6,1,5,2,4,3",
+        "package:2 numa:(1,2) core:(3,2,2)",
+        "package:2 numa:2 core:(1,4,1,2)",
+        "package:2 numa:2 l3:1 core:2",
+        "l3:3 core:(2,3,2)",
+        "l3:8 core:4",
+        "numa:7 core:2",
+        "numa:2 l3:4 core:2 map:0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15",
+        "package:2 numa:2 l3:2 core:2",
+        "package:2 numa:2 l3:2 core:(1,2,3,1,1,1,4,2)",
+        "package:2 numa:2 l3:2 core:(3,1,2,2,5,1,1,2) "
+        "map:16,0,15,1,14,2,13,3,12,4,11,5,10,6,9,7,8",
+        "package:2 numa:4 core:8",
+        "package:3 numa:(2,1,3) l3:2 core:3",
+        "node:2 numa:2 core:2",
+        "node:2 numa:2 core:4 map:cyclic",
+        "node:3 numa:2 core:(4,4,1,8,2,1)",
+        "node:2 package:2 numa:2 l3:2 core:2",
+        "node:3 numa:(1,2,3) core:(9,4,5,3,3,4)",
+        "node:2 numa:2 core:4 map:0,4,8,12,1,5,9,13,2,6,10,14,3,7,11,15",
+    };
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        add(list, "%s", shapes[i]);
+    }
+}
+
 static void add_large(shape_list_t *list, shape_extent_t extent)
 {
     add(list, "node:16 rank:16 map:cyclic");
@@ -165,6 +205,7 @@ void shapes_make(shape_list_t *list, shape_extent_t extent)
     list->text = NULL;
     add_small(list, SHAPES_LONG == extent ? 10 : 8);
     add_middle(list);
+    add_divided(list);
     add_large(list, extent);
 }
 
