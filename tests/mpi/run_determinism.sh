@@ -102,10 +102,12 @@ if [[ ${HCCL_CHECK_LONG:-0} == 1 ]]; then
     every_algorithm 2x2 4 "node:2 core:2" .
     every_algorithm uneven 4 "node:3 core:(1,2,1)" .
     every_algorithm cyclic 6 "node:2 core:3 map:cyclic" .
+    every_algorithm divided 8 "package:2 numa:2 core:2" '^tier'
     every_algorithm network 7 "node:7 core:1" .
 else
     every_algorithm node 3 "node:1 core:3" '^(mesh|slices|rhd|tree)'
     every_algorithm uneven 4 "node:3 core:(1,2,1)" '^hier'
-    every_algorithm 2x2 4 "node:2 core:2" '^(hier|r|t|c|b)'
+    every_algorithm 2x2 4 "node:2 core:2" '^(hier|r|tree|c|b)'
+    every_algorithm divided 5 "numa:2 core:(2,3)" '^tier'
 fi
 hccl_finish

@@ -61,18 +61,27 @@ fi
 
 # What Open MPI's own components and operations are known to do wrong, so that a run with them says
 # something about the rest: see the list in known_openmpi.txt.
+force=()
 leave_out=()
 if [[ $coll != hccl ]]; then
     leave_out=(-x 'zerotypes,tinygrid,wide,mixed,rubbish,bottom,droptypes')
 fi
 
-# run_job NAME LABEL RANKS TOPOLOGY ARGS...: one job; its lines go through, and it must report once.
+# forced ALGORITHM: options that force it on every collective that has one of this name.
+forced() {
+    local kind
+    for kind in $(sed -n "s/^HCCL_ALGO(\([A-Z_]*\), $1,.*/\L\1/p" "$here/../../src/algo/algorithms.def"); do
+        echo "--mca coll_hccl_${kind}_algorithm $1"
+    done
+}
+
+# run_job NAME LABEL RANKS TOPOLOGY ARGS...: one job, with the options of the array force; its lines go through, and it must report once.
 run_job() {
     local name=$1 label=$2 ranks=$3 topology=$4 out rc=0
     shift 4
     local -a mca=(--mca coll "$coll")
     if [[ -n $topology && $coll == hccl ]]; then
-        mca+=(--mca coll_hccl_topology "$topology")
+        mca+=(--mca coll_hccl_topology "$topology" "${force[@]}")
     fi
     out=$(hccl_mpirun "${mca[@]}" -np "$ranks" "$fuzz" ${label:+-L "$label"} "${leave_out[@]}" "$@" 2>&1) || rc=$?
     grep -aE '^(ok |not ok |# (FAILURE|HANG|CRASH|fuzz:|  that))' <<<"$out" | grep -av '^not ok ' || true
@@ -120,19 +129,20 @@ if ((prove == 1)); then
     prove_one allgather_init -m persistent -c allgather
 fi
 
-# ---- the jobs: ranks, parts of 1000 of all cases, topology -----------------------------------------------
+# ---- the jobs: ranks, parts of 1000 of all cases, topology, algorithm to force -----------------------------------------------
 
 hccl_note "fuzz: $total cases in all, coll $coll, seeds from $seed"
-while IFS='|' read -r ranks parts topology; do
+while IFS='|' read -r ranks parts topology algorithm; do
     cases=$((total * parts / 1000))
     ((cases > 0)) || cases=1
-    label=$(tr -cs 'a-z0-9\n' '-' <<<"$topology" | sed 's/^-//; s/-$//')
-    hccl_note "fuzz -s $seed -n $cases on $ranks ranks, ${topology:-one node as detected}"
+    read -r -a force <<<"$([[ -z $algorithm ]] || forced "$algorithm" | paste -sd' ')"
+    label=$(tr -cs 'a-z0-9\n' '-' <<<"$topology $algorithm" | sed 's/^-//; s/-$//')
+    hccl_note "fuzz -s $seed -n $cases on $ranks ranks, ${topology:-one node as detected} $algorithm"
     run_job "fuzz${label:+.$label}.np$ranks.seed$seed" "$label" "$ranks" "$topology" -s "$seed" -n "$cases" "$@"
     seed=$((seed + 1))
 done <<'END'
-2|160|
-3|120|
+2|130|
+3|90|
 4|120|
 5|50|
 6|35|
@@ -143,7 +153,11 @@ done <<'END'
 3|40|node:2 core:(1,2)
 4|80|node:2 core:2
 4|40|node:2 core:2 map:cyclic
-4|30|node:1 numa:2 core:2
+4|20|node:1 numa:2 core:2
+4|20|numa:2 core:2|tier_slices
+5|20|numa:2 core:(2,3) map:0,2,3,1,4|tier_tree
+8|15|package:2 numa:2 core:2|tier_slices
+8|15|package:2 numa:2 core:2|tier_tree
 5|30|node:2 core:(1,4)
 6|25|node:3 core:(1,2,3)
 6|15|node:3 rank:2 map:cyclic
