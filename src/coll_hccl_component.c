@@ -6,7 +6,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/pool.h"
@@ -77,8 +76,7 @@ static void set_engine(void)
     hccl_engine.shared_memory = hccl_params.shared_memory;
     hccl_engine.settings_hash = hccl_params_hash();
     hccl_engine.inject = injected("map") || injected("cell") || injected("nomem");
-    hccl_engine.oversubscribed =
-        (long) opal_process_info.num_local_peers + 1 > sysconf(_SC_NPROCESSORS_ONLN);
+    hccl_engine.oversubscribed = false; /* coll_hccl_module.c finds out */
 }
 
 /* Replaces the detected place by the one that the topology parameter gives this rank. Ranks that

@@ -150,9 +150,11 @@ mca_coll_base_module_t *hccl_module_query(ompi_communicator_t *comm, int *priori
     return &module->super;
 }
 
-/* The shape of a group, from its members' cards. */
-static int shape_of(ompi_group_t *group, hccl_shape_t **shape)
+/* The shape of a group, and whether it is short of processors, from its members' cards. */
+static int shape_of(ompi_group_t *group, hccl_shape_t **shape, bool *crowded)
 {
+    const hccl_peer_t *mine = hccl_procs_find(ompi_proc_local());
+    bool here = false;
     int n = ompi_group_size(group);
     const hccl_card_t **cards = malloc((size_t) n * sizeof(*cards));
     if (NULL == cards) {
@@ -162,8 +164,16 @@ static int shape_of(ompi_group_t *group, hccl_shape_t **shape)
         const hccl_peer_t *peer = hccl_procs_find(ompi_group_peer_lookup(group, i));
         cards[i] = NULL == peer ? NULL : &peer->card;
     }
-    int rc = hccl_shape_from_cards(cards, n, shape);
+    int rc = hccl_cards_crowded(cards, n, NULL == mine ? 0 : mine->card.cpus.host, crowded, &here);
+    if (HCCL_OK == rc) {
+        rc = hccl_shape_from_cards(cards, n, shape);
+    }
     free(cards);
+    if (here && !hccl_engine.oversubscribed) {
+        hccl_engine.oversubscribed = true;
+        hccl_log_info("the processes on this host outnumber the processors that they may run on: "
+                      "who waits gives up the processor");
+    }
     return HCCL_OK == rc ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
@@ -189,7 +199,8 @@ static int enable(mca_coll_base_module_t *module, ompi_communicator_t *comm)
     mca_coll_hccl_module_t *m = (mca_coll_hccl_module_t *) module;
     ompi_group_t *group = comm->c_local_group;
     hccl_shape_t *shape;
-    int rc = shape_of(group, &shape);
+    bool crowded;
+    int rc = shape_of(group, &shape, &crowded);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -198,6 +209,6 @@ static int enable(mca_coll_base_module_t *module, ompi_communicator_t *comm)
         hccl_shape_free(shape);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    hccl_comm_init(&m->hc, comm, shape, regions);
+    hccl_comm_init(&m->hc, comm, shape, crowded, regions);
     return OMPI_SUCCESS;
 }

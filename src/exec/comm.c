@@ -10,7 +10,7 @@
 
 hccl_engine_t hccl_engine;
 
-void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *shape,
+void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *shape, bool crowded,
                     const hccl_region_card_t **regions)
 {
     memset(hc, 0, sizeof(*hc));
@@ -20,6 +20,7 @@ void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *sh
     hc->size = ompi_comm_size(comm);
     hc->remote_size = OMPI_COMM_IS_INTER(comm) ? ompi_comm_remote_size(comm) : 0;
     hc->shape = shape;
+    hc->crowded = crowded;
     hc->regions = regions;
     OBJ_CONSTRUCT(&hc->plan_lock, opal_mutex_t);
     for (int i = 0; i < HCCL_ORDERS * HCCL_LANES; i++) {

@@ -41,7 +41,8 @@ typedef struct hccl_engine {
     int tag_ids;                   /* operations of a kind told apart by tags, a power of two */
     bool shared_memory;            /* use of the shared-memory tier is allowed */
     uint64_t settings_hash;        /* of all settings that must agree between ranks */
-    bool oversubscribed;           /* more processes of the job on this host than processors */
+    bool oversubscribed;           /* this host: processes outnumber the processors that they may
+                                      run on; found when communicators are made, then for ever */
     bool inject;                   /* debugging: this rank pretends that preparing a lane fails */
 } hccl_engine_t;
 
@@ -81,6 +82,7 @@ typedef struct hccl_comm {
     int nsources, ndests; /* neighbours of this rank, known from the first neighbourhood call on */
     int *sources, *dests; /* their ranks, negative: none; one allocation, NULL until then */
     bool cartesian;
+    bool crowded;        /* on some node, members outnumber the processors; the same on all ranks */
     hccl_shape_t *shape; /* of the local group, as the cards say */
     hccl_shape_t *flat;  /* every rank a node: when the lane is unavailable; made when needed */
     const hccl_region_card_t **regions; /* [ranks of my node] */
@@ -100,7 +102,7 @@ typedef struct hccl_comm {
 } hccl_comm_t;
 
 /** Takes ownership of shape and regions (freed with free). */
-void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *shape,
+void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *shape, bool crowded,
                     const hccl_region_card_t **regions);
 void hccl_comm_fini(hccl_comm_t *hc);
 

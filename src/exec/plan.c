@@ -132,7 +132,8 @@ static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segm
         x->lane_kind = HCCL_LANE_SMALL;
         return true;
     }
-    x->lane_kind = 1 == x->hc->shape->nnodes ? HCCL_LANE_LARGE : HCCL_LANE_WIDE;
+    /* Where each hand-over costs a switch of processes, longer segments, too. */
+    x->lane_kind = 1 == x->hc->shape->nnodes && !x->hc->crowded ? HCCL_LANE_LARGE : HCCL_LANE_WIDE;
     size_t slot = hccl_engine.slot_bytes[x->lane_kind];
     bool is_short = bytes <= slot && (0 == segment || x->units * x->unit <= segment);
     return is_short || (!plan->sized && cut_for_slots(x, plan, slot, segment));
@@ -230,8 +231,11 @@ static int choose_plan(hccl_exec_t *x, bool flat)
         return rc;
     }
     hccl_case_t c = case_of(x, shape);
-    hccl_query_t query = {
-        .c = &c, .bytes = query_bytes(x), .commutative = x->commutative, .no_lanes = x->flat};
+    hccl_query_t query = {.c = &c,
+                          .bytes = query_bytes(x),
+                          .commutative = x->commutative,
+                          .no_lanes = x->flat,
+                          .crowded = hc->crowded};
     hccl_choice_t choice = hccl_select(&query);
     rc = find_plan(x, &c, choice.algorithm, &plan);
     if (OMPI_SUCCESS != rc) {

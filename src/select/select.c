@@ -11,7 +11,7 @@
 
 #include "algo/algo.h"
 
-typedef enum { WHERE_ONE, WHERE_TIERS, WHERE_MANY, WHERE_FLAT, WHERE_ANY } where_t;
+typedef enum { WHERE_CROWD, WHERE_ONE, WHERE_TIERS, WHERE_MANY, WHERE_FLAT, WHERE_ANY } where_t;
 
 typedef struct rule {
     hccl_coll_t coll;
@@ -64,6 +64,8 @@ static bool applies(const rule_t *rule, const hccl_query_t *query)
         return false;
     }
     switch (rule->where) {
+    case WHERE_CROWD:
+        return is_one && query->crowded && shape->nranks >= rule->least;
     case WHERE_ONE:
         return is_one && shape->nranks >= rule->least;
     case WHERE_TIERS:

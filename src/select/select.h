@@ -22,6 +22,7 @@ typedef struct hccl_query {
     bool commutative; /* the op commutes; true for collectives without op */
     bool no_lanes;    /* only the network tier can be had: algorithms with shared memory are out,
                           forced or not */
+    bool crowded;     /* on some node, ranks outnumber the processors that they may run on */
 } hccl_query_t;
 
 typedef struct hccl_choice {

@@ -13,7 +13,7 @@
 
 /* Block: magic, version, length, fields in the order of the struct, zeros, check sum; all little
  * endian. A change of any of it needs a new version: jobs with mixed builds must find out. */
-enum { CARD_VERSION = 1, FIELDS_AT = 8, CHECK_AT = HCCL_CARD_BYTES - 4 };
+enum { CARD_VERSION = 2, FIELDS_AT = 8, CHECK_AT = HCCL_CARD_BYTES - 4 };
 static const uint8_t card_magic[4] = {'H', 'C', 'C', 'L'};
 
 static uint8_t *put(uint8_t *at, uint64_t value, int bytes)
@@ -63,6 +63,10 @@ void hccl_card_pack(const hccl_card_t *card, uint8_t block[HCCL_CARD_BYTES])
     at = put(at, (uint32_t) card->numa, 4);
     at = put(at, (uint32_t) card->l3, 4);
     at = put(at, (uint32_t) card->core, 4);
+    at = put(at, card->cpus.host, 8);
+    at = put(at, card->cpus.set, 8);
+    at = put(at, (uint32_t) card->cpus.count, 4);
+    at = put(at, (uint32_t) card->cpus.quota, 4);
     at = put(at, card->nports, 1);
     for (int i = 0; i < card->nports; i++) {
         const hccl_port_t *port = &card->ports[i];
@@ -128,9 +132,13 @@ int hccl_card_unpack(const uint8_t *block, size_t len, hccl_card_t *card, char *
         found.numa = (int32_t) get(&at, 4);
         found.l3 = (int32_t) get(&at, 4);
         found.core = (int32_t) get(&at, 4);
+        found.cpus.host = get(&at, 8);
+        found.cpus.set = get(&at, 8);
+        found.cpus.count = (int32_t) get(&at, 4);
+        found.cpus.quota = (int32_t) get(&at, 4);
         found.nports = (uint8_t) get(&at, 1);
         if (HCCL_MAX_PORTS < found.nports || found.package < -1 || found.numa < -1 || found.l3 < -1
-            || found.core < -1) {
+            || found.core < -1 || found.cpus.count < 0 || found.cpus.quota < 0) {
             fault = "a card with impossible values";
         }
     }

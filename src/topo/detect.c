@@ -128,6 +128,7 @@ int hccl_detect_card(hwloc_topology_t topology, hccl_card_t *card)
         }
         hwloc_topology_destroy(topology);
     }
+    hccl_detect_cpus(card);
     hccl_detect_ports(card);
     return HCCL_OK;
 }

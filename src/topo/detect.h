@@ -23,6 +23,13 @@ void hccl_detect_place(hwloc_topology_t topology, hwloc_const_cpuset_t binding, 
 /* Same for processes that share kernel, host name and PID namespace, never 0. */
 uint64_t hccl_detect_host_key(void);
 
+/* Fills the processors of the card, by the scheduler's mask and control groups; uses host_key. */
+void hccl_detect_cpus(hccl_card_t *card);
+
+/* The processors' worth of time that control groups allow a process, rounded down but not to 0; 0:
+ * no limit. groups: the process's /proc/PID/cgroup; mount: where control groups are mounted. */
+int32_t hccl_detect_quota(const char *groups, const char *mount);
+
 /* Fills nports and ports; uses card->numa to prefer near ones. No ports when built without
  * HCCL_HAVE_VERBS, or when anything fails. */
 void hccl_detect_ports(hccl_card_t *card);

@@ -36,6 +36,16 @@ typedef struct hccl_port {
     uint8_t gid[16];           /* the GID at gid_index, network order; zero when there is none */
 } hccl_port_t;
 
+/* The processors (hardware threads) that a process may run on. */
+typedef struct hccl_cpus {
+    uint64_t host; /* whose they are: the true host, whatever node the topology parameter makes of
+                      it; 0: unknown */
+    uint64_t set;  /* hash of their numbers: equal for equal sets */
+    int32_t count; /* how many they are, 0: unknown */
+    int32_t quota; /* as many processors' time may the processes of this host use together, by their
+                      control group; 0: no limit */
+} hccl_cpus_t;
+
 /* What one process publishes about itself, fixed from detection to the end of the process. */
 typedef struct hccl_card {
     uint64_t host_key; /* equal exactly for processes that can share memory; 0: unknown, none can */
@@ -43,12 +53,13 @@ typedef struct hccl_card {
     int32_t numa;      /* processes, whatever part of it their container shows them; -1 when the */
     int32_t l3;        /* binding is wider than one such object or the object is unknown. Ids may */
     int32_t core;      /* have gaps. numa is the system's own number, comparable with port.numa */
-    uint8_t nports;    /* used entries of ports */
+    hccl_cpus_t cpus;
+    uint8_t nports;                    /* used entries of ports */
     hccl_port_t ports[HCCL_MAX_PORTS]; /* active ones first, then those of our NUMA node */
 } hccl_card_t;
 
 /* Size of a packed card: the same for every process and build with the same card version. */
-enum { HCCL_CARD_BYTES = 216 };
+enum { HCCL_CARD_BYTES = 240 };
 
 /* A card that knows nothing: no host, no place, no ports. */
 void hccl_card_init(hccl_card_t *card);
@@ -60,6 +71,13 @@ void hccl_card_pack(const hccl_card_t *card, uint8_t block[HCCL_CARD_BYTES]);
  * be NULL) then says which. */
 HCCL_CHECKED int hccl_card_unpack(const uint8_t *block, size_t len, hccl_card_t *card, char *why,
                                   size_t whylen);
+
+/* Whether the processes of these cards (NULL entries do not count) have fewer processors than they
+ * are: on any host, and on this one. Counts those that may run on the same set of processors, so it
+ * does not see that one set contains another; and all of a host where time is limited. Every rank
+ * finds the same *any from the same cards. HCCL_ERR_NOMEM. O(n log n). */
+HCCL_CHECKED int hccl_cards_crowded(const hccl_card_t *const *cards, int n, uint64_t host,
+                                    bool *any, bool *here);
 
 /* ---- shapes --------------------------------------------------------------------------------- */
 

@@ -37,6 +37,7 @@ static hccl_card_t make_card(int nports)
     card.host_key = UINT64_C(0x1122334455667788);
     card.package = 0x01020304;
     card.l3 = 5;
+    card.cpus = (hccl_cpus_t){UINT64_C(0x0102030405060708), UINT64_C(0x1112131415161718), 12, 3};
     for (int i = 0; i < nports; i++) {
         card.ports[i] = make_port("mlx5_bond_000_1", 1, -1);
     }
@@ -66,10 +67,13 @@ static void wire_form(void **state)
     uint8_t block[HCCL_CARD_BYTES];
     hccl_card_t card = make_card(1);
     const uint8_t expected[] = {
-        'H',  'C',  'C',  'L',  1,    0,    216,  0,              /* magic, version, length */
+        'H',  'C',  'C',  'L',  2,    0,    240,  0,              /* magic, version, length */
         0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,           /* host_key */
         0x04, 0x03, 0x02, 0x01, 0xff, 0xff, 0xff, 0xff,           /* package, numa */
-        5,    0,    0,    0,    0xff, 0xff, 0xff, 0xff, 1,        /* l3, core, nports */
+        5,    0,    0,    0,    0xff, 0xff, 0xff, 0xff,           /* l3, core */
+        8,    7,    6,    5,    4,    3,    2,    1,              /* cpus: host */
+        0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,           /* set */
+        12,   0,    0,    0,    3,    0,    0,    0,    1,        /* count, quota, nports */
         'm',  'l',  'x',  '5',  '_',  'b',  'o',  'n',  'd', '_', /* name */
         '0',  '0',  '0',  '_',  '1',  0,    1,    2,    1,        /* number, link layer, active */
         3,    0,    0xff, 0xff, 0x40, 0x0d, 0x03, 0,              /* GID index, numa, speed */
@@ -96,6 +100,7 @@ static void round_trip(void **state)
         assert_int_equal(card.numa, again.numa);
         assert_int_equal(card.l3, again.l3);
         assert_int_equal(card.core, again.core);
+        assert_memory_equal(&card.cpus, &again.cpus, sizeof(card.cpus));
         assert_int_equal(nports, again.nports);
         for (int i = 0; i < nports; i++) {
             assert_string_equal(card.ports[i].name, again.ports[i].name);

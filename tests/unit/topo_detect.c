@@ -313,6 +313,85 @@ static int sysfs_close(void **state)
     return system(command);
 }
 
+/* Writes `text` to dir/name. */
+static void put_file(const char *dir, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(0, fclose(file));
+}
+
+/* Limits of control groups in a directory that stands for both mounts. */
+static void quota_of_groups(void **state)
+{
+    (void) state;
+    char root[] = "/tmp/hccl-quota.XXXXXX";
+    char path[256];
+    char list[256];
+
+    assert_non_null(mkdtemp(root));
+    snprintf(list, sizeof(list), "%s/list", root);
+    assert_int_equal(0, hccl_detect_quota(list, root)); /* no such file */
+    static const char *const dirs[] = {"job", "job/step", "cpu", "cpu/old"};
+    for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", root, dirs[i]);
+        assert_int_equal(0, mkdir(path, 0700));
+    }
+    put_file(root, "list", "0::/job/step\n");
+    assert_int_equal(0, hccl_detect_quota(list, root));
+    put_file(root, "job/step/cpu.max", "max 100000\n");
+    assert_int_equal(0, hccl_detect_quota(list, root));
+    put_file(root, "job/cpu.max", "250000 100000\n");
+    assert_int_equal(2, hccl_detect_quota(list, root)); /* of the group around it */
+    put_file(root, "job/step/cpu.max", "50000 100000\n");
+    assert_int_equal(1, hccl_detect_quota(list, root)); /* the lower one, never 0 */
+    put_file(root, "list", "7:cpuset:/job\n5:cpuacct,cpu:/old\n0::/nowhere\n");
+    assert_int_equal(0, hccl_detect_quota(list, root));
+    put_file(root, "cpu/old/cpu.cfs_quota_us", "-1\n");
+    put_file(root, "cpu/old/cpu.cfs_period_us", "100000\n");
+    assert_int_equal(0, hccl_detect_quota(list, root));
+    put_file(root, "cpu/old/cpu.cfs_quota_us", "400000\n");
+    assert_int_equal(4, hccl_detect_quota(list, root));
+    put_file(root, "list", "nonsense\n:\n");
+    assert_int_equal(0, hccl_detect_quota(list, root));
+    snprintf(path, sizeof(path), "rm -rf %s", root);
+    assert_int_equal(0, system(path));
+}
+
+/* The mask of the scheduler: with one processor only, the set is another one. */
+static void processors_of_this_process(void **state)
+{
+    (void) state;
+    cpu_set_t before, one;
+    hccl_card_t all, bound, again;
+
+    if (0 != sched_getaffinity(0, sizeof(before), &before) || CPU_COUNT(&before) < 2) {
+        skip();
+    }
+    hccl_card_init(&all);
+    all.host_key = 77;
+    bound = again = all;
+    hccl_detect_cpus(&all);
+    assert_int_equal(CPU_COUNT(&before), all.cpus.count);
+    assert_true(77 == all.cpus.host);
+    int first = 0;
+    while (!CPU_ISSET(first, &before)) {
+        first++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    assert_int_equal(0, sched_setaffinity(0, sizeof(one), &one));
+    hccl_detect_cpus(&bound);
+    assert_int_equal(0, sched_setaffinity(0, sizeof(before), &before));
+    hccl_detect_cpus(&again);
+    assert_int_equal(1, bound.cpus.count);
+    assert_true(bound.cpus.set != all.cpus.set);
+    assert_true(again.cpus.set == all.cpus.set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +404,8 @@ int main(void)
         cmocka_unit_test(this_machine),
         cmocka_unit_test(discovery_disabled),
         cmocka_unit_test(host_key_tells_hosts_apart),
+        cmocka_unit_test(quota_of_groups),
+        cmocka_unit_test(processors_of_this_process),
         cmocka_unit_test_setup_teardown(gid_choice, sysfs_open, sysfs_close),
     };
     return cmocka_run_group_tests_name("topo_detect", tests, NULL, NULL);
