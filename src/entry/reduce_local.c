@@ -11,7 +11,7 @@ int hccl_entry_reduce_local(const void *inbuf, void *inoutbuf, int count, ompi_d
     (void) module;
     hccl_combine_t combine;
     hccl_combine_init(&combine, op, type);
-    if (NULL == combine.kernel) {
+    if (NULL == combine.kernel || !combine.dense) {
         /* Open MPI's function reads the first buffer only. */
         ompi_op_reduce(op, (void *) (uintptr_t) inbuf, inoutbuf, (size_t) count, type);
         return OMPI_SUCCESS;

@@ -36,6 +36,10 @@ static int kind_of_op(const ompi_op_t *op)
         return HCCL_OP_BOR;
     case OMPI_OP_BASE_FORTRAN_BXOR:
         return HCCL_OP_BXOR;
+    case OMPI_OP_BASE_FORTRAN_MAXLOC:
+        return HCCL_OP_MAXLOC;
+    case OMPI_OP_BASE_FORTRAN_MINLOC:
+        return HCCL_OP_MINLOC;
     default:
         return -1;
     }
@@ -57,51 +61,104 @@ static int integer_of(size_t bytes, bool is_signed)
     }
 }
 
-/* The kind of number of a predefined type, -1 when no kernel knows it. Logical and boolean types
- * are left to Open MPI: their truth values are its business. */
-static int number_of(int op_type)
+static int floating_of(size_t bytes)
 {
-    switch (op_type) {
+    return sizeof(float) == bytes ? HCCL_NUM_FLOAT : sizeof(double) == bytes ? HCCL_NUM_DOUBLE : -1;
+}
+
+/* The elements that a predefined type of one number consists of, -1 when no kernel knows them:
+ * Open MPI computes a 16-byte REAL in long double, whatever the Fortran compiler means by it. */
+static int number_of(const ompi_datatype_t *type, bool logical)
+{
+    size_t bytes = type->super.size;
+    switch (ompi_op_ddt_map[type->id]) {
     case OMPI_OP_BASE_TYPE_INT8_T:
-    case OMPI_OP_BASE_TYPE_INTEGER1:
-        return HCCL_NUM_INT8;
-    case OMPI_OP_BASE_TYPE_UINT8_T:
-    case OMPI_OP_BASE_TYPE_BYTE:
-        return HCCL_NUM_UINT8;
     case OMPI_OP_BASE_TYPE_INT16_T:
-    case OMPI_OP_BASE_TYPE_INTEGER2:
-        return HCCL_NUM_INT16;
-    case OMPI_OP_BASE_TYPE_UINT16_T:
-        return HCCL_NUM_UINT16;
     case OMPI_OP_BASE_TYPE_INT32_T:
-    case OMPI_OP_BASE_TYPE_INTEGER4:
-        return HCCL_NUM_INT32;
-    case OMPI_OP_BASE_TYPE_UINT32_T:
-        return HCCL_NUM_UINT32;
     case OMPI_OP_BASE_TYPE_INT64_T:
-    case OMPI_OP_BASE_TYPE_INTEGER8:
-        return HCCL_NUM_INT64;
-    case OMPI_OP_BASE_TYPE_UINT64_T:
-        return HCCL_NUM_UINT64;
     case OMPI_OP_BASE_TYPE_LONG:
-        return integer_of(sizeof(long), true);
-    case OMPI_OP_BASE_TYPE_UNSIGNED_LONG:
-        return integer_of(sizeof(long), false);
     case OMPI_OP_BASE_TYPE_INTEGER:
-        return integer_of(sizeof(MPI_Fint), true);
+    case OMPI_OP_BASE_TYPE_INTEGER1:
+    case OMPI_OP_BASE_TYPE_INTEGER2:
+    case OMPI_OP_BASE_TYPE_INTEGER4:
+    case OMPI_OP_BASE_TYPE_INTEGER8:
+        return integer_of(bytes, true);
+    case OMPI_OP_BASE_TYPE_UINT8_T:
+    case OMPI_OP_BASE_TYPE_UINT16_T:
+    case OMPI_OP_BASE_TYPE_UINT32_T:
+    case OMPI_OP_BASE_TYPE_UINT64_T:
+    case OMPI_OP_BASE_TYPE_UNSIGNED_LONG:
+    case OMPI_OP_BASE_TYPE_BYTE:
+        /* Open MPI's table takes MPI_OFFSET for unsigned; MPI says that it is signed. */
+        return integer_of(bytes, &ompi_mpi_offset.dt == type);
+    case OMPI_OP_BASE_TYPE_BOOL:
+    case OMPI_OP_BASE_TYPE_LOGICAL:
+        /* What is not 0 is true, and true results are 1: as in Open MPI's functions. */
+        return logical ? integer_of(bytes, false) : -1;
     case OMPI_OP_BASE_TYPE_FLOAT:
-    case OMPI_OP_BASE_TYPE_REAL4:
-        return HCCL_NUM_FLOAT;
     case OMPI_OP_BASE_TYPE_DOUBLE:
+    case OMPI_OP_BASE_TYPE_REAL:
+    case OMPI_OP_BASE_TYPE_REAL4:
     case OMPI_OP_BASE_TYPE_REAL8:
     case OMPI_OP_BASE_TYPE_DOUBLE_PRECISION:
-        return HCCL_NUM_DOUBLE;
+        return floating_of(bytes);
+    case OMPI_OP_BASE_TYPE_LONG_DOUBLE:
+        return HCCL_NUM_LONG_DOUBLE;
+    case OMPI_OP_BASE_TYPE_C_FLOAT_COMPLEX:
+        return HCCL_NUM_FLOAT_COMPLEX;
+    case OMPI_OP_BASE_TYPE_C_DOUBLE_COMPLEX:
+        return HCCL_NUM_DOUBLE_COMPLEX;
+    case OMPI_OP_BASE_TYPE_C_LONG_DOUBLE_COMPLEX:
+        return HCCL_NUM_LONG_DOUBLE_COMPLEX;
     default:
         return -1;
     }
 }
 
-static const size_t number_bytes[HCCL_NUM_COUNT] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
+/* The same for a predefined type of a value and an index. */
+static int pair_of(const ompi_datatype_t *type)
+{
+    switch (ompi_op_ddt_map[type->id]) {
+    case OMPI_OP_BASE_TYPE_2INT:
+    case OMPI_OP_BASE_TYPE_2INTEGER:
+        return HCCL_NUM_INT32_INT32;
+    case OMPI_OP_BASE_TYPE_SHORT_INT:
+        return HCCL_NUM_INT16_INT32;
+    case OMPI_OP_BASE_TYPE_LONG_INT:
+        return sizeof(int32_t) == sizeof(long) ? HCCL_NUM_INT32_INT32 : HCCL_NUM_INT64_INT32;
+    case OMPI_OP_BASE_TYPE_FLOAT_INT:
+        return HCCL_NUM_FLOAT_INT32;
+    case OMPI_OP_BASE_TYPE_DOUBLE_INT:
+        return HCCL_NUM_DOUBLE_INT32;
+    case OMPI_OP_BASE_TYPE_LONG_DOUBLE_INT:
+        return HCCL_NUM_LONG_DOUBLE_INT32;
+    case OMPI_OP_BASE_TYPE_2REAL:
+    case OMPI_OP_BASE_TYPE_2DOUBLE_PRECISION:
+        return 2 * sizeof(float) == type->super.size ? HCCL_NUM_FLOAT_FLOAT
+                                                     : HCCL_NUM_DOUBLE_DOUBLE;
+    default:
+        return -1;
+    }
+}
+
+/* The kernel for packed elements of type, NULL when there is none. */
+static hccl_fold_fn_t kernel_for(const ompi_op_t *op, ompi_datatype_t *type)
+{
+    int kind = kind_of_op(op);
+    const ompi_datatype_t *basic = ompi_datatype_is_predefined(type)
+                                       ? type
+                                       : ompi_datatype_get_single_predefined_type_from_args(type);
+    if (kind < 0 || NULL == basic) {
+        return NULL;
+    }
+    bool loc = HCCL_OP_MAXLOC == kind || HCCL_OP_MINLOC == kind;
+    bool logical = HCCL_OP_LAND == kind || HCCL_OP_LOR == kind || HCCL_OP_LXOR == kind;
+    int number = loc ? pair_of(basic) : number_of(basic, logical);
+    if (number < 0 || basic->super.size != hccl_kernel_bytes((hccl_num_t) number)) {
+        return NULL;
+    }
+    return hccl_kernel_fold((hccl_op_kind_t) kind, (hccl_num_t) number);
+}
 
 void hccl_combine_init(hccl_combine_t *combine, ompi_op_t *op, ompi_datatype_t *type)
 {
@@ -109,22 +166,10 @@ void hccl_combine_init(hccl_combine_t *combine, ompi_op_t *op, ompi_datatype_t *
     combine->op = op;
     combine->type = type;
     combine->unit = type->super.size;
-    combine->unit_elements = 1;
     combine->dense =
         0 != opal_datatype_is_contiguous_memory_layout(&type->super, 2) && 0 == type->super.true_lb;
-    if (!ompi_op_is_intrinsic(op) || !combine->dense) {
-        return;
-    }
-    ompi_datatype_t *basic = type;
-    if (!ompi_datatype_is_predefined(type)) {
-        basic = ompi_datatype_get_single_predefined_type_from_args(type);
-    }
-    int op_type = NULL == basic ? -1 : ompi_op_ddt_map[basic->id];
-    int number = op_type < 0 ? -1 : number_of(op_type);
-    int kind = kind_of_op(op);
-    if (number >= 0 && kind >= 0 && basic->super.size == number_bytes[number]) {
-        combine->kernel = hccl_kernel_fold((hccl_op_kind_t) kind, (hccl_num_t) number);
-        combine->unit_elements = combine->unit / number_bytes[number];
+    if (ompi_op_is_intrinsic(op)) {
+        combine->kernel = kernel_for(op, type);
     }
 }
 
@@ -211,7 +256,7 @@ int hccl_combine_fold(const hccl_combine_t *combine, char *dst, const char *cons
         return HCCL_OK;
     }
     if (NULL != combine->kernel) {
-        combine->kernel(dst, (const void *const *) src, nsrc, units * combine->unit_elements);
+        combine->kernel(dst, (const void *const *) src, nsrc, units * combine->unit);
         return HCCL_OK;
     }
     return combine->dense ? fold_dense(combine, dst, src, nsrc, units)

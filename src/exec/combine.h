@@ -15,8 +15,7 @@
 #include "kernel/fold.h"
 
 typedef struct hccl_combine {
-    hccl_fold_fn_t kernel; /* NULL: op's own function */
-    size_t unit_elements;  /* numbers for the kernel in one packed element */
+    hccl_fold_fn_t kernel; /* for packed elements; NULL: op's own function */
     size_t unit;           /* bytes of one packed element */
     ompi_op_t *op;
     ompi_datatype_t *type;

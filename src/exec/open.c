@@ -33,7 +33,6 @@ static int describe(struct hccl_agree *agree, hccl_exec_t *user)
     x->commutative = true;
     x->combine.kernel = hccl_kernel_fold(HCCL_OP_MIN, HCCL_NUM_UINT64);
     x->combine.unit = x->unit;
-    x->combine.unit_elements = 1;
     x->send = (hccl_view_t){
         .kind = HCCL_VIEW_VECTOR, .base = (char *) agree->mine, .units = AGREE_VALUES};
     x->recv =

@@ -1,0 +1,33 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The tables behind fold.h: one per instruction set, each from a source file compiled for it, and
+ * one of the kernels that no vector instruction helps. Only kernel/ includes this.
+ */
+#ifndef HCCL_KERNEL_FOLD_SET_H
+#define HCCL_KERNEL_FOLD_SET_H
+
+#include "kernel/fold.h"
+
+typedef hccl_fold_fn_t hccl_kernel_table_t[HCCL_NUM_COUNT][HCCL_OP_COUNT];
+
+struct hccl_kernel_set {
+    const char *name;
+    /* NULL where the compiler or the processor family has no such instructions, or where the
+     * element type has no vector form. */
+    const hccl_kernel_table_t *table;
+};
+
+/* Sources that a vector kernel reads in one pass. */
+#define HCCL_FOLD_GROUP 8
+
+/** Folds more sources than that, in groups. */
+void hccl_fold_groups(hccl_fold_fn_t kernel, void *dst, const void *const *src, int nsrc,
+                      size_t bytes);
+
+extern const hccl_kernel_set_t hccl_fold_base;
+extern const hccl_kernel_set_t hccl_fold_avx2;
+extern const hccl_kernel_set_t hccl_fold_avx512;
+extern const hccl_kernel_set_t hccl_fold_scalar;
+
+#endif
