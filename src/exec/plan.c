@@ -11,6 +11,9 @@
 /* Segments start at multiples of this many bytes, where the data allows it. */
 #define ALIGN_BYTES ((size_t) 64)
 
+/* Segments that are cut only to overlap are not shorter: the flags would cost more. */
+#define SHORTEST_BYTES ((size_t) 8192)
+
 static hccl_case_t case_of(const hccl_exec_t *x, const hccl_shape_t *shape)
 {
     const hccl_comm_t *hc = x->hc;
@@ -114,6 +117,14 @@ static bool cut_for_slots(hccl_exec_t *x, const hccl_plan_t *plan, size_t slot_b
     return true;
 }
 
+/* Inside a node, data that goes one way is cut even where it fits a slot, so that readers copy one
+ * piece while its owner publishes the next: into as many pieces as can be under way. */
+static size_t overlapping(size_t bytes, size_t segment)
+{
+    size_t piece = bytes / HCCL_CURSORS > SHORTEST_BYTES ? bytes / HCCL_CURSORS : SHORTEST_BYTES;
+    return bytes <= 2 * SHORTEST_BYTES ? segment : hccl_min(piece, segment);
+}
+
 /* Lane and segments. False: this plan cannot run on shared memory. */
 static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segment)
 {
@@ -135,6 +146,9 @@ static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segm
     /* Where each hand-over costs a switch of processes, longer segments, too. */
     x->lane_kind = 1 == x->hc->shape->nnodes && !x->hc->crowded ? HCCL_LANE_LARGE : HCCL_LANE_WIDE;
     size_t slot = hccl_engine.slot_bytes[x->lane_kind];
+    if (HCCL_LANE_LARGE == x->lane_kind && segment > 0) {
+        segment = overlapping(x->units * x->unit, segment);
+    }
     bool is_short = bytes <= slot && (0 == segment || x->units * x->unit <= segment);
     return is_short || (!plan->sized && cut_for_slots(x, plan, slot, segment));
 }
