@@ -17,11 +17,11 @@ const hccl_algo_t hccl_algos[] = {
 
 const int hccl_algo_count = (int) (sizeof(hccl_algos) / sizeof(hccl_algos[0]));
 
-/* Whether the ranks of every group are consecutive. */
+/* Whether the ranks of every group are consecutive in their node. */
 static bool groups_in_order(const hccl_shape_t *shape)
 {
     for (int g = 0; g < shape->ngroups; g++) {
-        if (!hccl_group_is_range(&shape->group[g])) {
+        if (!hccl_group_is_range(shape, &shape->group[g])) {
             return false;
         }
     }

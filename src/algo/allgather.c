@@ -4,6 +4,8 @@
  * Allgather and allgatherv: on one node, hierarchical, and flat. Every block keeps its position, so
  * blocks may differ in size.
  */
+#include <stdlib.h>
+
 #include "algo/tiers.h"
 
 /* RECV = the block of the node's rank of index `peer`, published under pub. */
@@ -111,6 +113,50 @@ static void spread_node(hccl_builder_t *b, const hccl_case_t *c, const hccl_rail
     }
 }
 
+/* The same as hier_ring where the nodes are divided alike: positions are by node, then in the order of
+ * the node's slices. */
+static int through_groups(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    const int nodes = c->shape->nnodes, node = c->shape->node_of[c->me];
+    const hccl_team_t rail = hccl_team_rail(c, c->shape->local_of[c->me]);
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_slices(c, -1, HCCL_TIERS_TO_ALL, &t);
+
+    if (HCCL_OK != rc) {
+        return rc;
+    }
+    int32_t *order = malloc((size_t) c->shape->nranks * sizeof(*order));
+    hccl_builder_t *b = NULL == order ? NULL : hccl_build_start(c, algorithm, c->shape->nranks);
+
+    for (int i = 0; NULL != b && i < c->shape->nranks; i++) {
+        const hccl_team_t team = hccl_team_rail(c, c->shape->local_of[t.order[i % t.n]]);
+
+        order[i] = hccl_team_rank(&team, i / t.n);
+    }
+    if (NULL != b) {
+        const int mine = hccl_tiers_position(&t, c->me);
+
+        hccl_build_order(b, order);
+        hccl_part_own(b, c);
+        for (int step = 0; step < nodes; step++) {
+            const int now = (node - step + nodes) % nodes, next = (now - 1 + nodes) % nodes;
+
+            if (step + 1 < nodes) {
+                hccl_build_send(b, hccl_team_rank(&rail, (node + 1) % nodes), HCCL_BASE_RECV,
+                                now * t.n + mine, 1);
+                hccl_build_recv(b, hccl_team_rank(&rail, (node - 1 + nodes) % nodes),
+                                HCCL_BASE_RECV, next * t.n + mine, 1);
+            }
+            t.first = now * t.n;
+            hccl_tiers_down(b, &t, HCCL_BASE_RECV);
+            hccl_build_wait(b);
+        }
+    }
+    free(order);
+    hccl_tiers_free(&t);
+    return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
+}
+
 /* The rails are rings between the nodes; each byte enters each node once. While a ring takes its
  * next step, the node shares what the last one brought. */
 int hccl_algo_allgather_hier_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
@@ -120,6 +166,9 @@ int hccl_algo_allgather_hier_ring(const hccl_case_t *c, int algorithm, hccl_plan
     hccl_rails_t rails;
     hccl_builder_t *b;
 
+    if (hccl_tiers_alike(c->shape)) {
+        return through_groups(c, algorithm, plan);
+    }
     if (HCCL_OK != hccl_rails_make(c->shape, &rails)) {
         return HCCL_ERR_NOMEM;
     }

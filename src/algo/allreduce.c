@@ -60,11 +60,40 @@ static void across_ring(hccl_builder_t *b, const hccl_team_t *team, int tmp, int
     hccl_part_ring_allgather(b, team, &map, dst, -1);
 }
 
+/* The same as hierarchical where the nodes are divided alike: every rank has a slice. */
+static int through_groups(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int cuts,
+                          across_t across)
+{
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_slices(c, -1, HCCL_TIERS_TO_ALL, &t);
+
+    if (HCCL_OK != rc) {
+        return rc;
+    }
+    hccl_builder_t *b = hccl_build_start(c, algorithm, t.n * cuts);
+
+    if (NULL != b) {
+        const hccl_team_t team = hccl_team_rail(c, c->shape->local_of[c->me]);
+        const int tmp = hccl_build_scratch(b, t.n * cuts);
+
+        t.scale = cuts;
+        hccl_tiers_up(b, &t, HCCL_BASE_SEND, HCCL_BASE_RECV, HCCL_BASE_RECV);
+        across(b, &team, tmp, HCCL_BASE_RECV, HCCL_BASE_RECV, hccl_tiers_position(&t, c->me) * cuts,
+               cuts);
+        hccl_tiers_down(b, &t, HCCL_BASE_RECV);
+    }
+    hccl_tiers_free(&t);
+    return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
+}
+
 /* Slices inside the nodes, one exchange between nodes for each slice, slices inside again. Every
  * slice is cut into `cuts` positions for the exchange. */
 static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int slices,
                         int cuts, across_t across)
 {
+    if (1 < slices && hccl_tiers_alike(c->shape)) {
+        return through_groups(c, algorithm, plan, cuts, across);
+    }
     hccl_builder_t *b = hccl_build_start(c, algorithm, slices * cuts);
     const hccl_slices_t cut = {slices, 0, hccl_map_even(0, cuts)};
 

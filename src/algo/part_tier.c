@@ -23,6 +23,12 @@ typedef struct {
     int first, count;
 } run_t;
 
+/* Where a position is in the plan. */
+static int at(const hccl_tiers_t *t, int x)
+{
+    return t->first + x * t->scale;
+}
+
 static int owner(const hccl_tiers_t *t, int g, int x)
 {
     return t->owner[(size_t) t->row[g] * (size_t) t->n + (size_t) x];
@@ -100,7 +106,7 @@ static int widest(const hccl_tiers_t *t, set_t set, bool node_only)
             }
         }
     }
-    return most;
+    return most * t->scale;
 }
 
 static void publish(hccl_builder_t *b, const hccl_tiers_t *t, set_t set, int g, int base, int pub)
@@ -109,7 +115,8 @@ static void publish(hccl_builder_t *b, const hccl_tiers_t *t, set_t set, int g, 
         if (in_set(t, set, g, t->c->me, x)) {
             const run_t run = run_at(t, set, g, t->c->me, x);
 
-            hccl_build_publish(b, pub + run.number, base, run.first, t->flags ? 0 : run.count);
+            hccl_build_publish(b, pub + run.number, base, at(t, run.first),
+                               t->flags ? 0 : run.count * t->scale);
             x = run.first + run.count;
         }
     }
@@ -146,16 +153,17 @@ static void combine(hccl_builder_t *b, const hccl_tiers_t *t, int g, int src, in
 {
     const hccl_group_t *group = &t->c->shape->group[g];
 
-    hccl_build_fold_begin(b, dst, x, count);
+    hccl_build_fold_begin(b, dst, at(t, x), count * t->scale);
     for (int i = 0; i < group->nreps; i++) {
         const int peer = holder(t, g, group->reps[i], x);
 
         if (t->c->me == peer) {
-            hccl_build_fold_own(b, src, x);
+            hccl_build_fold_own(b, src, at(t, x));
         } else {
             const run_t run = run_at(t, UP, g, peer, x);
 
-            hccl_build_fold_peer(b, t->c->shape->local_of[peer], pub + run.number, run.first, x);
+            hccl_build_fold_peer(b, t->c->shape->local_of[peer], pub + run.number, at(t, run.first),
+                                 at(t, x));
         }
     }
     hccl_build_fold_end(b);
@@ -251,7 +259,8 @@ static int fetch_run(hccl_builder_t *b, const hccl_tiers_t *t, int g, int base, 
     if (t->flags) {
         await(b, t, peer, pub);
     } else {
-        hccl_build_fetch(b, base, x, count, t->c->shape->local_of[peer], pub, run.first, x);
+        hccl_build_fetch(b, base, at(t, x), count * t->scale, t->c->shape->local_of[peer], pub,
+                         at(t, run.first), at(t, x));
     }
     return count;
 }
@@ -264,22 +273,11 @@ static void fetch_range(hccl_builder_t *b, const hccl_tiers_t *t, int g, int bas
     }
 }
 
-/* My own position: everybody begins to fetch behind it, at another owner. */
-static int start_of(const hccl_tiers_t *t)
-{
-    int x = 0;
-
-    while (1 < t->n && t->c->me != t->order[x]) {
-        x++;
-    }
-    return x;
-}
-
 void hccl_tiers_down(hccl_builder_t *b, const hccl_tiers_t *t, int base)
 {
     const hccl_shape_t *shape = t->c->shape;
     const int first = hccl_build_publications(b, 1 + t->depth * runs(t), widest(t, DOWN, false));
-    const int start = start_of(t);
+    const int start = hccl_tiers_position(t, t->c->me); /* everybody begins at another owner */
 
     for (int g = t->node; 0 <= g; g = hccl_tiers_part(shape, g, t->c->me)) {
         if (!meets(t, g)) {
@@ -303,8 +301,9 @@ void hccl_tiers_collect(hccl_builder_t *b, const hccl_tiers_t *t, int root, int 
         const run_t run = run_at(t, OWNED, t->node, peer, x);
 
         if (root != peer) {
-            hccl_build_fetch(b, base, run.first, run.count, t->c->shape->local_of[peer],
-                             pub + run.number, run.first, run.first);
+            hccl_build_fetch(b, base, at(t, run.first), run.count * t->scale,
+                             t->c->shape->local_of[peer], pub + run.number, at(t, run.first),
+                             at(t, run.first));
         }
         x = run.first + run.count - 1;
     }

@@ -59,11 +59,44 @@ static void across_ring(hccl_builder_t *b, const hccl_team_t *team, int root, in
     hccl_part_gather(b, team, root, &map, dst, dst);
 }
 
+/* The same as hierarchical where the nodes are divided alike: every rank has a slice. */
+static int through_groups(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int cuts,
+                          hccl_tree_t scratch, across_t across)
+{
+    const hccl_node_t here = hccl_node_of(c, c->me), home = hccl_node_of(c, c->root);
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_slices(c, -1, HCCL_TIERS_FROM_ALL, &t);
+
+    if (HCCL_OK != rc) {
+        return rc;
+    }
+    hccl_builder_t *b = hccl_build_start(c, algorithm, t.n * cuts);
+
+    if (NULL != b) {
+        const hccl_team_t team = hccl_team_rail(c, here.me);
+        const int area = hccl_build_scratch(b, t.n * cuts);
+        const int tmp = hccl_part_reduce_scratch(b, scratch, c->shape->nnodes, t.n * cuts);
+        const int dst = c->me == c->root ? HCCL_BASE_RECV : area;
+
+        t.scale = cuts;
+        hccl_tiers_up(b, &t, HCCL_BASE_SEND, dst, dst);
+        across(b, &team, home.node, tmp, dst, dst, hccl_tiers_position(&t, c->me) * cuts, cuts);
+        if (here.node == home.node) {
+            hccl_tiers_collect(b, &t, c->root, dst);
+        }
+    }
+    hccl_tiers_free(&t);
+    return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
+}
+
 /* Slices inside the nodes, one exchange between nodes for each slice; its result is at the owner of
  * the slice in the root's node, where the root fetches it. A single slice is owned by the root. */
 static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int slices,
                         int cuts, hccl_tree_t scratch, across_t across)
 {
+    if (1 < slices && hccl_tiers_alike(c->shape)) {
+        return through_groups(c, algorithm, plan, cuts, scratch, across);
+    }
     hccl_builder_t *b = hccl_build_start(c, algorithm, slices * cuts);
     const hccl_node_t here = hccl_node_of(c, c->me), home = hccl_node_of(c, c->root);
     const bool at_home = here.node == home.node, at_root = c->me == c->root;

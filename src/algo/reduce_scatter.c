@@ -43,6 +43,56 @@ int hccl_algo_reduce_scatter_tier_slices(const hccl_case_t *c, int algorithm, hc
     return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
 }
 
+/* The blocks of the ranks of all nodes, in the order of the node's slices, then of nodes. HCCL_OK or
+ * HCCL_ERR_NOMEM. */
+static int order_by_slice(hccl_builder_t *b, const hccl_case_t *c, const hccl_tiers_t *t)
+{
+    const int nodes = c->shape->nnodes;
+    int32_t *order = malloc((size_t) c->shape->nranks * sizeof(*order));
+
+    if (NULL == order) {
+        return HCCL_ERR_NOMEM;
+    }
+    for (int x = 0; x < t->n; x++) {
+        const hccl_team_t rail = hccl_team_rail(c, c->shape->local_of[t->order[x]]);
+
+        for (int v = 0; v < nodes; v++) {
+            order[x * nodes + v] = hccl_team_rank(&rail, v);
+        }
+    }
+    hccl_build_order(b, order);
+    free(order);
+    return HCCL_OK;
+}
+
+/* The same as hier_ring where the nodes are divided alike: every rank has the blocks of its index. */
+static int through_groups(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    const int nodes = c->shape->nnodes;
+    hccl_tiers_t t;
+    const int rc = hccl_tiers_slices(c, -1, HCCL_TIERS_FROM_ALL, &t);
+
+    if (HCCL_OK != rc) {
+        return rc;
+    }
+    hccl_builder_t *b = hccl_build_start(c, algorithm, c->shape->nranks);
+
+    if (NULL != b && HCCL_OK != order_by_slice(b, c, &t)) {
+        hccl_build_fail(b, HCCL_ERR_NOMEM);
+    } else if (NULL != b) {
+        const hccl_team_t team = hccl_team_rail(c, c->shape->local_of[c->me]);
+        const hccl_map_t map = hccl_map_even(hccl_tiers_position(&t, c->me) * nodes, 1);
+        const int area = hccl_build_scratch(b, c->shape->nranks);
+        const int tmp = hccl_build_scratch(b, c->shape->nranks);
+
+        t.scale = nodes;
+        hccl_tiers_up(b, &t, HCCL_BASE_SEND, area, area);
+        hccl_part_ring_reduce_scatter(b, &team, &map, tmp, area, HCCL_BASE_RECV);
+    }
+    hccl_tiers_free(&t);
+    return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
+}
+
 /* Slices inside the nodes, a slice being a rail's blocks of all nodes; a ring between the nodes for
  * each rail. Where a rail serves others than its own rank, those fetch their blocks. */
 int hccl_algo_reduce_scatter_hier_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
@@ -52,6 +102,9 @@ int hccl_algo_reduce_scatter_hier_ring(const hccl_case_t *c, int algorithm, hccl
     hccl_rails_t rails;
     hccl_builder_t *b;
 
+    if (hccl_tiers_alike(c->shape)) {
+        return through_groups(c, algorithm, plan);
+    }
     if (HCCL_OK != hccl_rails_make(c->shape, &rails)) {
         return HCCL_ERR_NOMEM;
     }

@@ -30,7 +30,25 @@ bool hccl_tiers_gather(const hccl_shape_t *shape, int node)
         return false;
     }
     for (int g = 0; g < shape->ngroups; g++) {
-        if (node == shape->group[g].node && node != g && !hccl_group_is_range(&shape->group[g])) {
+        if (node == shape->group[g].node && node != g
+            && !hccl_group_is_range(shape, &shape->group[g])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool hccl_tiers_alike(const hccl_shape_t *shape)
+{
+    if (1 == shape->nnodes || !shape->even || !hccl_tiers_gather(shape, 0)) {
+        return false;
+    }
+    for (int i = 0; i < shape->nranks; i++) {
+        /* places of a node are numbered by its lowest ranks */
+        const hccl_place_t *mine = &shape->place[i];
+        const hccl_place_t *first = &shape->place[shape->node_ranks[shape->local_of[i]]];
+
+        if (mine->package != first->package || mine->numa != first->numa || mine->l3 != first->l3) {
             return false;
         }
     }
@@ -72,7 +90,7 @@ static int open_tiers(const hccl_case_t *c, int n, hccl_tiers_t *t)
     const hccl_shape_t *shape = c->shape;
     size_t rows = 0;
 
-    *t = (hccl_tiers_t){.c = c, .node = shape->node_of[c->me], .n = n};
+    *t = (hccl_tiers_t){.c = c, .node = shape->node_of[c->me], .n = n, .scale = 1};
     for (int g = 0; g < shape->ngroups; g++) {
         rows += t->node == shape->group[g].node;
     }
@@ -101,6 +119,16 @@ static int open_tiers(const hccl_case_t *c, int n, hccl_tiers_t *t)
 void hccl_tiers_free(hccl_tiers_t *t)
 {
     free(t->memory);
+}
+
+int hccl_tiers_position(const hccl_tiers_t *t, int rank)
+{
+    int x = 0;
+
+    while (1 < t->n && rank != t->order[x]) {
+        x++;
+    }
+    return x;
 }
 
 static int *owners(const hccl_tiers_t *t, int g)

@@ -28,6 +28,8 @@ typedef struct hccl_tiers {
     const hccl_case_t *c;
     int node;       /* the rank's node, also the number of its group */
     int n;          /* positions */
+    int scale;      /* positions of the plan that each of them stands for */
+    int first;      /* where the first one begins in the plan */
     int depth;      /* most groups around one rank inside the node */
     bool meet;      /* one position: up ends at the owners in all parts of the node at once */
     bool flags;     /* one position: nothing is moved, only waited for */
@@ -40,6 +42,10 @@ typedef struct hccl_tiers {
 /** Whether the ranks of a node should gather at one of them by the tree: the node has groups and
  *  enough ranks, and the ranks of each group are consecutive, so that up combines in rank order. */
 bool hccl_tiers_gather(const hccl_shape_t *shape, int node);
+
+/** Whether the ranks of the same index of several nodes can each do the work of one slice: all nodes
+ *  should gather by the tree and are divided alike, so that slices are in the same order. */
+bool hccl_tiers_alike(const hccl_shape_t *shape);
 
 /** Whose bias: groups around the root have the root as owner of all (TO_ALL: it has the data), or
  *  the ranks that share its smallest group (FROM_ALL: they are next to it). */
@@ -59,6 +65,9 @@ HCCL_CHECKED int hccl_tiers_slices(const hccl_case_t *c, int root, hccl_tiers_wa
                                    hccl_tiers_t *t);
 
 void hccl_tiers_free(hccl_tiers_t *t);
+
+/** Slices: the position of a rank of the node. */
+int hccl_tiers_position(const hccl_tiers_t *t, int rank);
 
 /** dst = src of all ranks of the node combined, at the owner of each position in the node. Uses
  *  other positions of `mid` on the way; mid and dst may be the same. */

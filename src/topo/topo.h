@@ -111,12 +111,6 @@ typedef struct hccl_group {
                          * ranks[0] (which is reps[0]), fan-out goes back. */
 } hccl_group_t;
 
-/* Whether the ranks of a group are consecutive. */
-static inline bool hccl_group_is_range(const hccl_group_t *group)
-{
-    return group->ranks[group->nranks - 1] - group->ranks[0] + 1 == group->nranks;
-}
-
 /* Whether groups divide a node so that a way through them pays: two ranks and more to each of the
  * node's parts, on average. */
 static inline bool hccl_group_is_divided(const hccl_group_t *node)
@@ -144,6 +138,13 @@ typedef struct hccl_shape {
                           * level, the groups inside nodes that have at least 2 members and fewer
                           * than their parent. A parent comes before its children. */
 } hccl_shape_t;
+
+/* Whether the ranks of a group are consecutive among those of its node. */
+static inline bool hccl_group_is_range(const hccl_shape_t *shape, const hccl_group_t *group)
+{
+    return shape->local_of[group->ranks[group->nranks - 1]] - shape->local_of[group->ranks[0]] + 1
+           == group->nranks;
+}
 
 /* Every maker below: HCCL_OK and a shape that the caller frees, or HCCL_ERR_NOMEM, or HCCL_ERR_ARG
  * (n < 1, an id below its minimum, a rank out of range). Cost O(n log n). */

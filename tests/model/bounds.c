@@ -148,6 +148,8 @@ static const char *const shapes[] = {
     "node:6",
     "node:8 rank:2 map:0,15,1,14,2,13,3,12,4,11,5,10,6,9,7,8",
     "node:16 rank:3",
+    "node:2 numa:2 core:4",
+    "node:3 package:2 numa:2 core:2 map:cyclic",
 };
 
 static uint64_t node_ranks(const hccl_shape_t *shape, int node)

@@ -183,6 +183,9 @@ static void plant_everywhere(int algorithm, harvest_t *all)
             plant_world(algorithm, all, divided[i], NULL, root, NULL);
         }
     }
+    if (0 == strncmp(algo->name, "hier", 4)) {
+        plant_world(algorithm, all, "node:2 numa:2 core:4", NULL, 0, NULL);
+    }
     plant_world(algorithm, all, "node:3", "node:2", 1, NULL);
     plant_world(algorithm, all, "node:2", "node:4", 0, NULL);
 }

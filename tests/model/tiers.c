@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Counts what crosses the boundaries between packages, NUMA domains and L3 caches of one node and
- * holds it against the least that is possible: tiers. Prints one line per algorithm.
+ * Counts what crosses the boundaries between packages, NUMA domains and L3 caches of nodes and holds
+ * it against the least that is possible: tiers. Prints one line per algorithm.
  *
  * The least for D packages (or domains, or caches) with n bytes in all: each of them but the root's
  * takes all of a bcast in, gives its part of a reduction out; in an allgather each lacks what the
@@ -20,7 +20,7 @@ enum { UNITS = 1000 };
 typedef struct divided {
     const char *text;
     uint64_t ranks, parts;              /* parts: of the node, by its outermost level */
-    uint64_t objects[HCCL_LEVEL_COUNT]; /* of a level; 0: no such level */
+    uint64_t objects[HCCL_LEVEL_COUNT]; /* of a level, on each node; 0: no such level */
 } divided_t;
 
 static const divided_t shapes[] = {
@@ -39,6 +39,15 @@ static const divided_t shapes[] = {
      16,
      2,
      {[HCCL_LEVEL_PACKAGE] = 2, [HCCL_LEVEL_NUMA] = 4, [HCCL_LEVEL_L3] = 8}},
+};
+
+static const divided_t clusters[] = {
+    {"node:2 numa:2 core:4", 16, 2, {[HCCL_LEVEL_NUMA] = 2}},
+    {"node:3 package:2 numa:2 core:2 map:cyclic",
+     24,
+     2,
+     {[HCCL_LEVEL_PACKAGE] = 2, [HCCL_LEVEL_NUMA] = 4}},
+    {"node:4 numa:3 core:(1,5,2,1,5,2,1,5,2,1,5,2)", 32, 3, {[HCCL_LEVEL_NUMA] = 3}},
 };
 
 /* How often the n bytes, or a flag, cross the boundaries between d objects of a level. */
@@ -81,21 +90,33 @@ static const struct {
     {HCCL_COLL_BARRIER, "tier_tree", two_ways_or_meet, two_ways_or_meet, "one read per crossing"},
     {HCCL_COLL_REDUCE, "tier_tree", one_way, one_way, "(D - 1) n in D - 1 reads"},
     {HCCL_COLL_BCAST, "tier_tree", one_way, one_way, "(D - 1) n in D - 1 reads"},
+    {HCCL_COLL_ALLREDUCE, "hier_ring", two_ways, NULL, "2 (D - 1) n in each node"},
+    {HCCL_COLL_ALLREDUCE, "hier_rhd", two_ways, NULL, "2 (D - 1) n in each node"},
+    {HCCL_COLL_REDUCE_SCATTER, "hier_ring", one_way, NULL, "(D - 1) n in each node"},
+    {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_ring", one_way, NULL, "(D - 1) n in each node"},
+    {HCCL_COLL_ALLGATHER, "hier_ring", one_way, NULL, "(D - 1) n in each node"},
+    {HCCL_COLL_ALLGATHERV, "hier_ring", one_way, NULL, "(D - 1) n in each node"},
+    {HCCL_COLL_ALLREDUCE, "hier_rd", two_ways, two_ways, "2 (D - 1) n in as many reads"},
+    {HCCL_COLL_BARRIER, "hier", two_ways, two_ways, "2 (D - 1) reads"},
+    {HCCL_COLL_REDUCE, "hier_tree", one_way, one_way, "(D - 1) n in D - 1 reads"},
+    {HCCL_COLL_BCAST, "hier_tree", one_way, one_way, "(D - 1) n in D - 1 reads"},
+    {HCCL_COLL_BCAST, "hier_chain", one_way, one_way, "(D - 1) n in D - 1 reads"},
 };
 
-static bool holds(size_t row, const divided_t *shape, const hccl_check_report_t *r, char *why)
+static bool holds(size_t row, const divided_t *shape, const hccl_check_report_t *r, int node,
+                  char *why)
 {
     for (int level = HCCL_LEVEL_PACKAGE; level < HCCL_LEVEL_CORE; level++) {
-        uint64_t d = shape->objects[level];
+        uint64_t d = shape->objects[level], is = r->across[level][node];
         uint64_t bytes = 0 == d ? 0 : rows[row].bytes(shape, d) * r->total_units;
+        uint64_t read = r->reads[level][node];
         uint64_t reads = 0 == d || NULL == rows[row].reads ? 0 : rows[row].reads(shape, d);
-        if (r->across[level][0] != bytes
-            || (NULL != rows[row].reads && r->reads[level][0] != reads)) {
+        if (is != bytes || (NULL != rows[row].reads && read != reads)) {
             snprintf(why, HCCL_CHECK_WHY,
-                     "level %d: %llu units in %llu reads, expected %llu in %llu (n = %llu)", level,
-                     (unsigned long long) r->across[level][0],
-                     (unsigned long long) r->reads[level][0], (unsigned long long) bytes,
-                     (unsigned long long) reads, (unsigned long long) r->total_units);
+                     "node %d level %d: %llu units in %llu reads, expected %llu in %llu (n = %llu)",
+                     node, level, (unsigned long long) is, (unsigned long long) read,
+                     (unsigned long long) bytes, (unsigned long long) reads,
+                     (unsigned long long) r->total_units);
             return false;
         }
     }
@@ -120,7 +141,9 @@ static bool check_root(size_t row, int algorithm, const divided_t *divided,
         if (!ok) {
             memcpy(why, r.why, HCCL_CHECK_WHY);
         }
-        ok = ok && holds(row, divided, &r, why);
+        for (int node = 0; ok && node < r.nodes; node++) {
+            ok = holds(row, divided, &r, node, why);
+        }
         hccl_check_end(k);
     }
     world_free(&w);
@@ -151,13 +174,17 @@ int main(void)
         char why[HCCL_CHECK_WHY] = "no such algorithm";
         const char *where = "";
         bool ok = algorithm >= 0;
-        for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]) && ok; s++) {
-            where = shapes[s].text;
-            ok = check_shape(i, algorithm, &shapes[s], why);
+        bool many = 0 == strncmp(rows[i].name, "hier", 4);
+        const divided_t *list = many ? clusters : shapes;
+        size_t n =
+            many ? sizeof(clusters) / sizeof(clusters[0]) : sizeof(shapes) / sizeof(shapes[0]);
+        for (size_t s = 0; s < n && ok; s++) {
+            where = list[s].text;
+            ok = check_shape(i, algorithm, &list[s], why);
         }
         if (ok) {
             printf("ok tiers/%s/%s\n#   %s across each level, %zu shapes, all roots\n", coll,
-                   rows[i].name, rows[i].text, sizeof(shapes) / sizeof(shapes[0]));
+                   rows[i].name, rows[i].text, n);
         } else {
             printf("not ok tiers/%s/%s: %s: %s: %s\n", coll, rows[i].name, rows[i].text, where,
                    why);
