@@ -49,17 +49,22 @@ int hccl_part_node_publish(hccl_builder_t *b, const hccl_case_t *c, const hccl_s
     if (1 == here.n) {
         return pub;
     }
+    /* In place: a slice of mine is written again by what comes from its owner, alone, who has read
+     * it by then. */
     if (0 > own) {
         hccl_build_publish(b, 1 < n ? pub + 1 : pub, src, hccl_map_first(map, 0),
                            hccl_map_count(map, 0, n));
+        hccl_build_direct(b);
         return pub;
     }
     if (own + 1 < n) {
         hccl_build_publish(b, pub, src, hccl_map_first(map, own + 1),
                            hccl_map_count(map, own + 1, n - own - 1));
+        hccl_build_direct(b);
     }
     if (0 < own) {
         hccl_build_publish(b, pub + 1, src, hccl_map_first(map, 0), hccl_map_count(map, 0, own));
+        hccl_build_direct(b);
     }
     return pub;
 }

@@ -163,6 +163,14 @@ void hccl_build_publish(hccl_builder_t *b, int pub, int base, int first, int cou
     }
 }
 
+void hccl_build_direct(hccl_builder_t *b)
+{
+    if (HCCL_OK == b->error) {
+        assert(b->plan.nsteps > 0 && HCCL_STEP_PUBLISH == b->steps[b->plan.nsteps - 1].kind);
+        b->steps[b->plan.nsteps - 1].direct = HCCL_DIRECT_APART | HCCL_DIRECT_ALIASED;
+    }
+}
+
 void hccl_build_fetch(hccl_builder_t *b, int dst_base, int dst_first, int count, int peer, int pub,
                       int pub_first, int first)
 {
@@ -276,6 +284,48 @@ static void compute_acks(hccl_builder_t *b)
     }
 }
 
+/* Whether a step writes positions of a publication's operand, when SEND and RECV are the same memory
+ * or not. */
+static bool overwrites(const hccl_builder_t *b, const hccl_step_t *step, const hccl_step_t *pub,
+                       bool aliased)
+{
+    bool writes = step->nsrc > 0 || HCCL_STEP_RECV == step->kind;
+    bool same = step->base == pub->base
+                || (aliased && step->base < HCCL_BASE_SIZES && pub->base < HCCL_BASE_SIZES);
+    if (!writes || !same || step->first >= pub->first + pub->count
+        || pub->first >= step->first + step->count) {
+        return false;
+    }
+    const hccl_source_t *from = &b->sources[step->src];
+    /* A copy onto itself. */
+    return !(aliased && HCCL_STEP_COPY == step->kind && HCCL_BASE_SEND == from->base
+             && from->first == step->first);
+}
+
+/* What may be published in place because nothing behind writes it. */
+static void compute_direct(hccl_builder_t *b)
+{
+    for (int i = 0; i < b->plan.nsteps; i++) {
+        hccl_step_t *pub = &b->steps[i];
+        if (HCCL_STEP_PUBLISH != pub->kind) {
+            continue;
+        }
+        if (pub->base >= HCCL_BASE_SIZES || 0 == pub->count) {
+            pub->direct = HCCL_DIRECT_NEVER;
+            continue;
+        }
+        int direct = HCCL_DIRECT_APART | HCCL_DIRECT_ALIASED;
+        for (int j = i + 1; j < b->plan.nsteps && HCCL_DIRECT_NEVER != direct; j++) {
+            if (overwrites(b, &b->steps[j], pub, false)) {
+                direct = HCCL_DIRECT_NEVER;
+            } else if (overwrites(b, &b->steps[j], pub, true)) {
+                direct &= ~HCCL_DIRECT_ALIASED;
+            }
+        }
+        pub->direct |= direct;
+    }
+}
+
 /* Keeps no more scratch areas than this rank's steps use: a rank without any takes no memory. */
 static void trim_scratch(hccl_builder_t *b)
 {
@@ -327,6 +377,7 @@ int hccl_build_finish(hccl_builder_t *b, hccl_plan_t **plan)
     int rc = b->error;
     if (HCCL_OK == rc) {
         compute_acks(b);
+        compute_direct(b);
         trim_scratch(b);
         hccl_plan_t *frozen = freeze(b);
         if (NULL == frozen) {

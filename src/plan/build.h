@@ -62,6 +62,11 @@ int hccl_build_publications(hccl_builder_t *b, int n, int max_blocks);
 
 void hccl_build_publish(hccl_builder_t *b, int pub, int base, int first, int count);
 
+/** Whatever later steps of mine write to the positions that I have published last, they write them
+ *  when all who read them there have done so: they have told, by something that I wait for before. So
+ *  the engine may publish them in place (plan.h). Where nothing writes them it may anyhow. */
+void hccl_build_direct(hccl_builder_t *b);
+
 /** dst = blocks [first, first+count) of what peer (index within my node) published under pub as
  *  positions [pub_first, ...). */
 void hccl_build_fetch(hccl_builder_t *b, int dst_base, int dst_first, int count, int peer, int pub,

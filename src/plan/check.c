@@ -237,6 +237,9 @@ int hccl_check_start(const hccl_check_world_t *world, hccl_checker_t **checker, 
     if (HCCL_OK == rc) {
         rc = hccl_check_prepare_data(k);
     }
+    if (HCCL_OK == rc && !k->failed) {
+        rc = hccl_check_prepare_direct(k);
+    }
     if (HCCL_OK == rc && k->failed) {
         rc = HCCL_ERR_INTERNAL;
     }
@@ -320,6 +323,8 @@ void hccl_check_end(hccl_checker_t *k)
     free(k->prefix[0]);
     free(k->prefix[1]);
     free(k->power);
+    free(k->readings);
+    free(k->reading);
     free(k->half);
     free(k);
 }

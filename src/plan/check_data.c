@@ -145,6 +145,7 @@ int hccl_check_allocate(hccl_checker_t *k, int rank)
         c->send = hccl_check_take(k, (size_t) nsend * sizeof(hccl_cell_t));
         c->recv = hccl_check_take(k, (size_t) nrecv * sizeof(hccl_cell_t));
         c->tmp = hccl_check_take(k, ntmp * sizeof(hccl_cell_t));
+        c->seen = hccl_check_clock(k, NULL, NULL);
         if (k->sized) {
             c->sizes = hccl_check_take(k, (size_t) k->tracked * sizeof(hccl_cell_t));
             c->room = hccl_check_take(k, (size_t) k->tracked * sizeof(bool));

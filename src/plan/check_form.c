@@ -135,6 +135,9 @@ static void check_publish(hccl_checker_t *k, int rank, int i, int *last)
         fail_at(k, rank, i, "publication number is not reserved");
     } else if (step->pub <= *last) {
         fail_at(k, rank, i, "publication numbers do not grow");
+    } else if (HCCL_DIRECT_NEVER != step->direct
+               && (step->base >= HCCL_BASE_SIZES || 0 == step->count)) {
+        fail_at(k, rank, i, "may be read in place, but is no user's buffer");
     } else if (step->count > plan->max_pub) {
         fail_at(k, rank, i, "publishes more positions than max_pub");
     } else if (HCCL_GRID_PRIVATE == k->grid && !is_one_size(step)) {

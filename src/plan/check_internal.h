@@ -56,6 +56,7 @@ typedef struct hccl_half {
     double done;  /* when it was complete */
     const hccl_step_t *step;
     uint64_t *known; /* barriers: who had entered, as the sender knew */
+    uint32_t *seen;  /* the sender's clock */
 } hccl_half_t;
 
 typedef struct hccl_walker {
@@ -69,6 +70,7 @@ typedef struct hccl_walker {
     hccl_cell_t *send, *recv, *tmp;
     hccl_cell_t *sizes; /* sized plans: what is known of each position's size */
     bool *room;         /* sized plans: positions that MEASURE has made room for */
+    uint32_t *seen;     /* [n] steps of each rank in this segment that surely lie behind */
 } hccl_walker_t;
 
 typedef struct hccl_slot_image {
@@ -77,6 +79,7 @@ typedef struct hccl_slot_image {
     hccl_cell_t *cells;      /* [room] what was published */
     int room;
     uint64_t *known;
+    uint32_t *seen; /* the publisher's clock */
     int hops;
     double time;
 } hccl_slot_image_t;
@@ -93,6 +96,18 @@ typedef struct hccl_walk_rank {
     int own_followed;        /* 1: it is followed */
 } hccl_walk_rank_t;
 
+/** A part of a publication that a peer reads. */
+typedef struct hccl_reading {
+    int pub;        /* the publication's number */
+    int rank, step; /* the reader */
+    int first, count;
+} hccl_reading_t;
+
+typedef struct hccl_readings {
+    hccl_reading_t *at;
+    int n;
+} hccl_readings_t;
+
 typedef struct hccl_check_piece hccl_check_piece_t;
 
 struct hccl_checker {
@@ -105,13 +120,15 @@ struct hccl_checker {
     int nodes;
     int npositions; /* most positions of any base */
     int smallest_ring;
-    hccl_role_t *role;      /* [n] */
-    int **pub_step;         /* [n][npub] step that publishes the number, -1: none */
-    int tracked;            /* positions followed */
-    int *before;            /* [npositions + 1] positions followed below */
-    int *at;                /* [npositions] the position that is followed as number i */
-    hccl_cell_t *prefix[2]; /* reductions: [n of group + 1] ranks below combined, without tree */
-    uint64_t *power;        /* powers of the polynomial's base */
+    hccl_role_t *role;         /* [n] */
+    int **pub_step;            /* [n][npub] step that publishes the number, -1: none */
+    int tracked;               /* positions followed */
+    int *before;               /* [npositions + 1] positions followed below */
+    int *at;                   /* [npositions] the position that is followed as number i */
+    hccl_cell_t *prefix[2];    /* reductions: [n of group + 1] ranks below combined, without tree */
+    hccl_readings_t *readings; /* [n] of each rank's publications; NULL: not looked at */
+    hccl_reading_t *reading;   /* all of them */
+    uint64_t *power;           /* powers of the polynomial's base */
 
     /* One run. */
     hccl_check_setup_t setup;
@@ -236,6 +253,19 @@ void hccl_check_count_pass(hccl_checker_t *k, int rank, int sources, uint64_t un
 
 /** A rank read what another rank of its node had written. */
 void hccl_check_count_read(hccl_checker_t *k, int reader, int writer, uint64_t units);
+
+/* check_direct.c */
+int hccl_check_prepare_direct(hccl_checker_t *k);
+
+/** A copy of a clock (NULL: of zeros), in `into` or, if that is NULL, in new memory. */
+uint32_t *hccl_check_clock(hccl_checker_t *k, const uint32_t *from, uint32_t *into);
+
+/** What lies behind `from` lies behind this segment too. */
+void hccl_check_hear(const hccl_checker_t *k, hccl_walker_t *c, const uint32_t *from);
+
+/** Whether no peer may still read these cells in place; if one may, the fault is reported. */
+bool hccl_check_unread(hccl_checker_t *k, int rank, const hccl_walker_t *c,
+                       const hccl_cell_t *cells, int n);
 
 /* check_walk.c */
 

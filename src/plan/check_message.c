@@ -51,7 +51,7 @@ bool hccl_check_writable(hccl_checker_t *k, int rank, const hccl_walker_t *c,
             return false;
         }
     }
-    return true;
+    return hccl_check_unread(k, rank, c, cells, n);
 }
 
 void hccl_check_learn(const hccl_checker_t *k, uint64_t *into, const uint64_t *from)
@@ -203,6 +203,7 @@ static void match(hccl_checker_t *k, int first, int second)
     account(k, s, r, &done);
     s->done = r->done = done;
     r->known = s->known;
+    r->seen = s->seen;
     s->matched = r->matched = true;
     walker_of(k, s)->open--;
     walker_of(k, r)->open--;
@@ -286,6 +287,7 @@ void hccl_check_start_message(hccl_checker_t *k, int rank, hccl_walker_t *c,
         .hops = c->hops,
         .ready = c->clock,
         .step = step,
+        .seen = sends ? hccl_check_clock(k, c->seen, NULL) : NULL,
         .known = sends ? hccl_check_remember(k, k->rank[rank].known) : NULL,
     };
     c->halves = number;
@@ -310,6 +312,7 @@ void hccl_check_finish_messages(hccl_checker_t *k, int rank, hccl_walker_t *c)
         if (HCCL_STEP_RECV == step->kind) {
             c->hops = c->hops > h->hops ? c->hops : h->hops;
             hccl_check_learn(k, k->rank[rank].known, h->known);
+            hccl_check_hear(k, c, h->seen);
         }
         c->clock = c->clock > h->done ? c->clock : h->done;
         c->halves = h->mine;

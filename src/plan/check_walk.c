@@ -81,6 +81,7 @@ static result_t publish(hccl_checker_t *k, int rank, hccl_walker_t *c, const hcc
     slot->tag = tag;
     slot->step = step;
     slot->known = hccl_check_remember(k, k->rank[rank].known);
+    slot->seen = hccl_check_clock(k, c->seen, slot->seen);
     slot->hops = c->hops;
     slot->time = spend(k, rank, c, (double) units * k->setup.unit_bytes * k->setup.cost->beta_shm)
                  + k->setup.cost->alpha_shm;
@@ -136,6 +137,7 @@ static const hccl_cell_t *source_cells(hccl_checker_t *k, int rank, hccl_walker_
     c->hops = c->hops > slot->hops ? c->hops : slot->hops;
     c->clock = c->clock > slot->time ? c->clock : slot->time;
     hccl_check_learn(k, k->rank[rank].known, slot->known);
+    hccl_check_hear(k, c, slot->seen);
     uint64_t units = hccl_check_units(k, rank, c->seg, step->base, step->first, step->count);
     k->report->fetched[rank] += units;
     hccl_check_count_read(k, rank, peer, units);
@@ -253,6 +255,9 @@ static bool walk(hccl_checker_t *k, int rank, hccl_walker_t *c, int limit)
         moved = true;
         k->report->steps++;
         c->step++;
+        if (NULL != c->seen) {
+            c->seen[rank] = (uint32_t) c->step;
+        }
         if (step->ack > c->ack) {
             c->ack = step->ack;
             if (k->nseg > 1 || plan->npub > k->setup.slots / 2) {
@@ -287,6 +292,9 @@ bool hccl_check_start_segment(hccl_checker_t *k, int rank)
     c->open = 0;
     c->halves = -1;
     c->ack = 0;
+    if (NULL != c->seen) {
+        memset(c->seen, 0, (size_t) k->world.n * sizeof(*c->seen));
+    }
     hccl_check_fill(k, rank, c);
     w->running++;
     return true;

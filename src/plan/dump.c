@@ -77,6 +77,11 @@ void hccl_dump_step(const hccl_plan_t *plan, int step, char text[HCCL_DUMP_LINE]
     case HCCL_STEP_PUBLISH:
         put(&line, " #%d = ", s->pub);
         put_range(&line, s->base, s->first, s->count);
+        if (0 != (s->direct & HCCL_DIRECT_ALIASED)) {
+            put(&line, "  (or in place)");
+        } else if (0 != s->direct) {
+            put(&line, "  (or in place if send is not recv)");
+        }
         break;
     case HCCL_STEP_SEND:
     case HCCL_STEP_RECV:

@@ -27,6 +27,13 @@
  * so that the ring can be reused: a rank never publishes number k before it has read all that it
  * reads below k-SLOTS (the prover walks the plan with a small ring).
  *
+ * In place. Where the operand of a PUBLISH lies in memory that the node's ranks have mapped, the
+ * engine may publish where it lies instead of a copy (exec/steps.c), if the step allows it: nobody
+ * may write its positions before every peer has read them, in any schedule. The step's `direct` says
+ * so, apart for SEND and RECV as different memory and as the same one (MPI_IN_PLACE). The builder
+ * finds it for positions that no later step writes; where a later step does, but cannot before the
+ * readers are done, an algorithm may say so (hccl_build_direct). The prover checks all of it.
+ *
  * Private sizes. In gatherv and scatterv the root knows the size of every block, the others know
  * their own block's alone. A plan that is made for it (sized) can move sizes too: they are a buffer
  * like any other, SIZES, with a small number of equal size for each position, in which each rank
@@ -66,6 +73,13 @@ typedef enum {
     HCCL_STEP_MEASURE  /* sized plans, once: scratch areas have room for the sizes known now */
 } hccl_step_kind_t;
 
+/** When peers may read the operand of a PUBLISH where it lies, until they have acknowledged it. */
+typedef enum {
+    HCCL_DIRECT_NEVER = 0,
+    HCCL_DIRECT_APART = 1,  /* where SEND and RECV are different memory */
+    HCCL_DIRECT_ALIASED = 2 /* where they are the same */
+} hccl_direct_t;
+
 /** Where FETCH, FOLD, COPY and REDUCE read: count blocks, as many as the step's operand has. */
 typedef struct hccl_source {
     int32_t peer;      /* index of the publisher within my node (shape.local_of), -1: myself */
@@ -77,15 +91,16 @@ typedef struct hccl_source {
 /** One step. Its operand is (base, first, count); a count of 0 is allowed with no data moved but
  *  with the same synchronisation (PUBLISH, FETCH) or message (SEND, RECV). */
 typedef struct hccl_step {
-    uint8_t kind;  /* hccl_step_kind_t */
-    uint8_t base;  /* hccl_base_t, source of SEND and PUBLISH, destination otherwise */
-    uint16_t nsrc; /* number of sources */
-    int32_t first; /* first position */
-    int32_t count; /* number of positions */
-    int32_t peer;  /* SEND, RECV: rank in the group, or HCCL_PEER_REMOTE | rank */
-    int32_t pub;   /* PUBLISH: the number */
-    int32_t src;   /* index of the first source in the plan's sources */
-    int32_t ack;   /* after this step I read no publication below this number (this segment) */
+    uint8_t kind;   /* hccl_step_kind_t */
+    uint8_t base;   /* hccl_base_t, source of SEND and PUBLISH, destination otherwise */
+    uint16_t nsrc;  /* number of sources */
+    int32_t first;  /* first position */
+    int32_t count;  /* number of positions */
+    int32_t peer;   /* SEND, RECV: rank in the group, or HCCL_PEER_REMOTE | rank */
+    int32_t pub;    /* PUBLISH: the number */
+    int32_t src;    /* index of the first source in the plan's sources */
+    int32_t ack;    /* after this step I read no publication below this number (this segment) */
+    int32_t direct; /* PUBLISH: hccl_direct_t, or both */
 } hccl_step_t;
 
 /** In a plan on an inter-communicator: the peer is a member of the remote group. */

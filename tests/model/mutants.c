@@ -15,7 +15,7 @@ const char *mutant_name(mutant_kind_t kind)
         "drop-recv",      "drop-wait",   "drop-measure", "early-measure", "late-wait",
         "peer",           "source-peer", "operand",      "source",        "count",
         "publish-number", "read-number", "swap-sources", "twice",         "base",
-        "early-ack",
+        "early-ack",      "in-place",
     };
     return names[kind];
 }
@@ -153,6 +153,13 @@ static bool plant_in_step(hccl_plan_t *plan, hccl_step_t *steps, mutant_kind_t k
         return plant_base(plan, s);
     case MUTANT_ACK:
         return i > 0 && has_sources(s) && s[-1].ack < s->ack && (s[-1].ack = s->ack, true);
+    case MUTANT_DIRECT:
+        if (HCCL_STEP_PUBLISH != s->kind || 0 == s->count
+            || (HCCL_DIRECT_APART | HCCL_DIRECT_ALIASED) == s->direct) {
+            return false;
+        }
+        s->direct = HCCL_DIRECT_APART | HCCL_DIRECT_ALIASED;
+        return true;
     default:
         return false;
     }
@@ -508,6 +515,91 @@ static const char *excuse_publish(const world_t *w, int rank, mutant_kind_t kind
     return is_read(w, rank, s->pub, -1) ? NULL : "nobody reads this publication";
 }
 
+/* The last step of a rank's plan that reads positions [first, first + count) of a publication of the
+ * peer (count 0: any), -1: none. */
+static int last_reading(const hccl_plan_t *plan, int peer, int pub, int first, int count)
+{
+    int last = -1;
+    for (int i = 0; i < plan->nsteps; i++) {
+        for (int j = plan->steps[i].src; j < plan->steps[i].src + plan->steps[i].nsrc; j++) {
+            const hccl_source_t *at = &plan->sources[j];
+            bool meets = 0 == count
+                         || (at->first < first + count && first < at->first + plan->steps[i].count);
+            last = at->peer == peer && at->base == pub && meets ? i : last;
+        }
+    }
+    return last;
+}
+
+/* The step that makes a publication, -1: none. */
+static int publishing(const hccl_plan_t *plan, int pub)
+{
+    for (int i = 0; i < plan->nsteps; i++) {
+        if (HCCL_STEP_PUBLISH == plan->steps[i].kind && plan->steps[i].pub == pub) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* The plan of the rank with an index in the node of `rank`. */
+static int in_node(const world_t *w, int rank, int index)
+{
+    const hccl_shape_t *shape = w->cases[rank].shape;
+    int me = w->cases[rank].me;
+    return rank - me + shape->node_ranks[shape->node_start[shape->node_of[me]] + index];
+}
+
+/* Whether what the rank's steps up to `to` wait for was published when peer `who` of the node had done
+ * its step `behind`: published by the peer itself, or by somebody who had waited for that. */
+static bool has_told(const world_t *w, int rank, int to, int who, int behind, int depth)
+{
+    const hccl_plan_t *plan = w->plans[rank];
+    for (int i = 0; i <= to && depth > 0; i++) {
+        for (int j = plan->steps[i].src; j < plan->steps[i].src + plan->steps[i].nsrc; j++) {
+            const hccl_source_t *at = &plan->sources[j];
+            int from = at->peer < 0 ? -1 : in_node(w, rank, at->peer);
+            int made = from < 0 ? -1 : publishing(w->plans[from], at->base);
+            if (at->peer >= 0
+                && (at->peer == who ? made > behind
+                                    : has_told(w, from, made, who, behind, depth - 1))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether each peer that reads what step `step` publishes has told so before
+ * the operand is written again (or nobody writes it). */
+static bool is_returned(const world_t *w, int rank, int step)
+{
+    const hccl_shape_t *shape = w->cases[rank].shape;
+    const hccl_plan_t *plan = w->plans[rank];
+    const hccl_step_t *pub = &plan->steps[step];
+    int node = shape->node_of[w->cases[rank].me], me = shape->local_of[w->cases[rank].me];
+    for (int i = step + 1; i < plan->nsteps; i++) {
+        const hccl_step_t *s = &plan->steps[i];
+        bool writes = HCCL_STEP_RECV == s->kind || has_sources(s);
+        if (!writes
+            || !overlap(plan, may_alias(w), s->base, s->first, s->count, pub->base, pub->first,
+                        pub->count)) {
+            continue;
+        }
+        for (int q = 0; q < shape->node_start[node + 1] - shape->node_start[node]; q++) {
+            int last =
+                q == me
+                    ? -1
+                    : last_reading(w->plans[in_node(w, rank, q)], me, pub->pub, s->first,
+                                   is_own(plan, pub->base) || is_own(plan, s->base) ? 0 : s->count);
+            if (last >= 0 && !has_told(w, rank, i, q, last, 4)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 const char *mutant_excuse(const world_t *w, int rank, mutant_kind_t kind, int step, int source)
 {
     static const char dead[] = "nobody uses what this step writes here";
@@ -542,6 +634,10 @@ const char *mutant_excuse(const world_t *w, int rank, mutant_kind_t kind, int st
                                       HCCL_BASE_TMP == s->base ? HCCL_BASE_RECV : HCCL_BASE_TMP,
                                       s->first)
                    ? "the other base holds a copy of the same"
+                   : NULL;
+    case MUTANT_DIRECT:
+        return s->base < HCCL_BASE_SIZES && is_returned(w, rank, step)
+                   ? "all who read it have told so before it is written again"
                    : NULL;
     case MUTANT_SWAP_SOURCES:
         return w->check.ordered ? NULL : "no order is promised, and one rank computes this for all";

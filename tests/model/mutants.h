@@ -30,6 +30,7 @@ typedef enum {
     MUTANT_TWICE,          /* a source is combined again in place of its neighbour */
     MUTANT_BASE,           /* the step writes to, or sends from, another base */
     MUTANT_ACK,            /* a publication is acknowledged before it is read */
+    MUTANT_DIRECT,         /* a publication that may not be read in place may be */
     MUTANT_KINDS
 } mutant_kind_t;
 
