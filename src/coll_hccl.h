@@ -39,6 +39,9 @@ extern bool hccl_component_works;
  *  what is accepted, and OMPI_ERR_BAD_PARAM is returned, on all ranks alike. */
 HCCL_CHECKED int hccl_params_check(void);
 
+/** The value of zero_copy; below HCCL_ZERO_COPY_NEVER when it is none of those accepted. */
+hccl_zero_copy_t hccl_params_zero_copy(void);
+
 /** Hash of the values that all ranks must share. */
 uint64_t hccl_params_hash(void);
 
@@ -57,6 +60,13 @@ HCCL_CHECKED int hccl_procs_publish(const hccl_peer_t *mine);
 const hccl_peer_t *hccl_procs_find(ompi_proc_t *proc);
 
 void hccl_procs_forget(void);
+
+/** Offers the heap to MPI_Alloc_mem, if there is one. When the first communicator is made: whoever
+ *  chooses a memory pool while the network layers are set up gets another one. */
+void hccl_mpool_join(void);
+
+/** Ends that; before the heap goes. */
+void hccl_mpool_leave(void);
 
 /** Open MPI asks for a module on a new communicator. */
 mca_coll_base_module_t *hccl_module_query(ompi_communicator_t *comm, int *priority);

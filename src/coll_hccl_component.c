@@ -75,6 +75,9 @@ static void set_engine(void)
     hccl_engine.spin = hccl_params.spin;
     hccl_engine.shared_memory = hccl_params.shared_memory;
     hccl_engine.settings_hash = hccl_params_hash();
+    hccl_engine.zero_copy = hccl_params_zero_copy();
+    hccl_engine.zero_copy_min = hccl_params.zero_copy_min;
+    hccl_engine.inject_heap = injected("heap");
     hccl_engine.inject = injected("map") || injected("cell") || injected("nomem");
     hccl_engine.oversubscribed = false; /* coll_hccl_module.c finds out */
 }
@@ -104,6 +107,21 @@ static int override_place(hccl_card_t *card)
     return OMPI_SUCCESS;
 }
 
+/* The heap for MPI_Alloc_mem. Without one these blocks come from malloc, and nobody else notices. */
+static void make_heap(const hccl_region_card_t *region)
+{
+    const char *why;
+    hccl_heap_card_t heap;
+    if (!hccl_params.alloc_mem) {
+        return;
+    }
+    if (HCCL_OK == hccl_heap_create(hccl_params.heap_size, region->nonce, &heap, &why)) {
+        hccl_region_announce_heap(&heap);
+    } else {
+        hccl_log_info("no heap for MPI_Alloc_mem: %s", why);
+    }
+}
+
 /* Describes this process and creates its region. What cannot be found out or had is left out of
  * the card: communicators then do without it, on all ranks alike. */
 static int describe_self(hccl_peer_t *mine)
@@ -121,6 +139,9 @@ static int describe_self(hccl_peer_t *mine)
     }
     if (HCCL_OK != rc && hccl_params.shared_memory) {
         hccl_log_info("no shared-memory region: %s", why);
+    }
+    if (HCCL_OK == rc) {
+        make_heap(&mine->region);
     }
     return override_place(&mine->card);
 }
@@ -181,7 +202,9 @@ static int close_component(void)
         hccl_component_works = false;
     }
     hccl_procs_forget();
+    hccl_mpool_leave();
     hccl_region_destroy();
+    hccl_heap_destroy();
     hccl_pool_drain();
     return OMPI_SUCCESS;
 }

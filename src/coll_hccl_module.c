@@ -146,6 +146,7 @@ mca_coll_base_module_t *hccl_module_query(ompi_communicator_t *comm, int *priori
     module->super.coll_module_enable = enable;
     module->super.coll_module_disable = disable;
     fill_slots(&module->super);
+    hccl_mpool_join();
     *priority = hccl_params.priority;
     return &module->super;
 }

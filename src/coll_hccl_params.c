@@ -156,10 +156,36 @@ static int check_inject(void)
     if ('\0' == text[0]
         || (2 == sscanf(text, "%15[a-z]:%d%c", what, &rank, &rest) && rank >= 0
             && (0 == strcmp(what, "region") || 0 == strcmp(what, "map") || 0 == strcmp(what, "cell")
-                || 0 == strcmp(what, "nomem")))) {
+                || 0 == strcmp(what, "heap") || 0 == strcmp(what, "nomem")))) {
         return OMPI_SUCCESS;
     }
-    return complain("inject", text, "region:RANK, map:RANK, cell:RANK or nomem:RANK");
+    return complain("inject", text, "region:RANK, map:RANK, cell:RANK, heap:RANK or nomem:RANK");
+}
+
+static const char *const zero_copy_names[] = {
+    [HCCL_ZERO_COPY_NEVER] = "never",
+    [HCCL_ZERO_COPY_TRIAL] = "trial",
+    [HCCL_ZERO_COPY_ALWAYS] = "always",
+};
+
+hccl_zero_copy_t hccl_params_zero_copy(void)
+{
+    int i = HCCL_ZERO_COPY_ALWAYS;
+    while (i > HCCL_ZERO_COPY_UNKNOWN
+           && (NULL == hccl_params.zero_copy
+               || 0 != strcmp(hccl_params.zero_copy, zero_copy_names[i]))) {
+        i--;
+    }
+    return (hccl_zero_copy_t) i;
+}
+
+static int check_zero_copy(void)
+{
+    if (hccl_params_zero_copy() >= HCCL_ZERO_COPY_NEVER) {
+        return OMPI_SUCCESS;
+    }
+    return complain("zero_copy", NULL == hccl_params.zero_copy ? "" : hccl_params.zero_copy,
+                    "trial, always and never");
 }
 
 static int check_algorithms(void)
@@ -179,7 +205,8 @@ static int check_algorithms(void)
 int hccl_params_check(void)
 {
     static int (*const checks[])(void) = {check_unreadable, check_ranges, check_slots,
-                                          check_topology,   check_inject, check_algorithms};
+                                          check_topology,   check_inject, check_zero_copy,
+                                          check_algorithms};
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         int rc = checks[i]();
         if (OMPI_SUCCESS != rc) {
@@ -210,6 +237,7 @@ static uint64_t mix_text(uint64_t hash, const char *text)
 #define MIX_SAME_TEXT(name) mix_text(hash, hccl_params.name)
 #define MIX_OWN_INT(name) hash
 #define MIX_OWN_SIZE(name) hash
+#define MIX_OWN_BOOL(name) hash
 #define MIX_OWN_TEXT(name) hash
 
 uint64_t hccl_params_hash(void)

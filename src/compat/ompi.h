@@ -25,6 +25,7 @@
 #include "ompi/request/request.h"
 #include "opal/datatype/opal_convertor.h"
 #include "opal/mca/hwloc/base/base.h"
+#include "opal/mca/mpool/base/base.h"
 #include "opal/mca/pmix/pmix.h"
 #include "opal/runtime/opal_progress.h"
 #include "opal/threads/threads.h"

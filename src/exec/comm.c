@@ -41,6 +41,7 @@ void hccl_comm_fini(hccl_comm_t *hc)
     free(hc->regions);
     free(hc->sources);
     free(hc->next_rooted);
+    free(hc->trials);
     memset(hc, 0, sizeof(*hc));
 }
 

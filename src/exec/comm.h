@@ -32,6 +32,14 @@ typedef enum { HCCL_BLOCKING, HCCL_NONBLOCKING, HCCL_ORDERS } hccl_order_t;
 /** Tags are counted apart for up to this many kinds of operations (turn.c). A power of two. */
 #define HCCL_TAG_KINDS 8
 
+/** Whether data in the heap are published in place. */
+typedef enum {
+    HCCL_ZERO_COPY_UNKNOWN = -1,
+    HCCL_ZERO_COPY_NEVER,
+    HCCL_ZERO_COPY_TRIAL, /* where the first calls were faster for it (trial.h) */
+    HCCL_ZERO_COPY_ALWAYS
+} hccl_zero_copy_t;
+
 /** Settings of the engine, the same on all ranks. Filled by the component once. */
 typedef struct hccl_engine {
     size_t slot_bytes[HCCL_LANES]; /* largest publication of each kind of lane */
@@ -43,6 +51,9 @@ typedef struct hccl_engine {
     uint64_t settings_hash;        /* of all settings that must agree between ranks */
     bool oversubscribed;           /* this host: processes outnumber the processors that they may
                                       run on; found when communicators are made, then for ever */
+    hccl_zero_copy_t zero_copy;    /* this rank's own */
+    size_t zero_copy_min;          /* smallest publication in place */
+    bool inject_heap;              /* debugging: this rank pretends that it cannot map heaps */
     bool inject;                   /* debugging: this rank pretends that preparing a lane fails */
 } hccl_engine_t;
 
@@ -88,10 +99,11 @@ typedef struct hccl_comm {
     const hccl_region_card_t **regions; /* [ranks of my node] */
     /* Nonblocking operations may be driven, and by MPI_Comm_idup even called, by another thread than
      * the user's on this communicator. All that the latter then shares with them is guarded by
-     * plan_lock: shape flat, plans, memo. */
+     * plan_lock: shape flat, plans, memo, trials. */
     opal_mutex_t plan_lock;
     hccl_plan_cache_t plans;
     hccl_memo_t memo[HCCL_MEMOS];
+    struct hccl_trials *trials; /* exec/trial.c; made when a buffer in the heap is first seen */
     hccl_lane_t lanes[HCCL_ORDERS][HCCL_LANES];
     hccl_queue_t queues[HCCL_ORDERS][HCCL_LANES];
     uint32_t next_op[HCCL_ORDERS]; /* operations begun so far that every rank takes part in */

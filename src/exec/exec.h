@@ -65,6 +65,7 @@ typedef enum {
     HCCL_EXEC_BOUND,   /* not begun: waits for its turn */
     HCCL_EXEC_OPENING, /* its lane is being agreed upon */
     HCCL_EXEC_RUNNING,
+    HCCL_EXEC_LENDING, /* the plan is walked; peers still read what was published in place */
     HCCL_EXEC_ENDED
 } hccl_exec_state_t;
 
@@ -97,11 +98,19 @@ typedef struct hccl_exec {
     size_t seg_units;   /* VECTOR, UNIFORM: units of a segment but the last */
     uint32_t signature; /* what peers can compare: collective, bytes, op, root */
     int tag;            /* of messages of cursor 0; the other cursors' follow */
+    int direct; /* what may be published in place, the bit of hccl_direct_t that counts here;
+                           0: nothing */
+    struct hccl_trial *trial; /* this run is timed for it, NULL: it is not */
+    bool trial_closes;        /* it ends when the peers have ended */
+    int trial_run;            /* its number */
+    size_t trial_bytes;
+    double trial_began; /* nanoseconds */
     bool persistent;    /* started by MPI_Start, any number of times */
     uint32_t instance;  /* number of the persistent operation, or HCCL_INSTANCE_* */
 
     /* The run. */
     uint64_t base; /* the lane's tags up to this one are older operations' */
+    uint64_t lent; /* last tag published in place, 0: none; I end when all peers have read it */
     int next_seg;  /* first segment not begun */
     int running;   /* cursors not idle */
     int ncursors;

@@ -12,7 +12,7 @@
 #include "select/select.h"
 
 /* What is agreed upon: the minimum over all ranks of each. */
-enum { AGREE_OK, AGREE_HASH, AGREE_NOT_HASH, AGREE_VALUES };
+enum { AGREE_OK, AGREE_HASH, AGREE_NOT_HASH, AGREE_DIRECT, AGREE_VALUES };
 
 struct hccl_agree {
     hccl_exec_t x; /* the allreduce */
@@ -63,6 +63,8 @@ int hccl_open_begin(hccl_exec_t *x)
     agree->mine[AGREE_OK] = HCCL_OK == rc ? 1 : 0;
     agree->mine[AGREE_HASH] = hash;
     agree->mine[AGREE_NOT_HASH] = ~hash;
+    agree->mine[AGREE_DIRECT] =
+        HCCL_OK == rc && x->lane->maps_heaps && !hccl_engine.inject_heap ? 1 : 0;
     rc = describe(agree, x);
     if (OMPI_SUCCESS == rc) {
         rc = hccl_run_begin(&agree->x);
@@ -97,6 +99,7 @@ bool hccl_open_advance(hccl_exec_t *x, bool *moved)
         return false;
     }
     bool differ = agree->all[AGREE_HASH] != ~agree->all[AGREE_NOT_HASH];
+    bool direct = 1 == agree->all[AGREE_DIRECT];
     bool usable = 1 == agree->all[AGREE_OK] && !differ;
     if (OMPI_SUCCESS != hccl_exec_unbind(&agree->x)) {
         /* This rank does not know what the others have agreed upon. */
@@ -109,7 +112,7 @@ bool hccl_open_advance(hccl_exec_t *x, bool *moved)
     if (!usable) {
         hccl_lane_abandon(x->lane);
         report(x, differ);
-    } else if (HCCL_OK != hccl_lane_open(x->lane)) {
+    } else if (HCCL_OK != hccl_lane_open(x->lane, direct)) {
         /* All ranks have announced their cells: this is a bug, and going on would hang. */
         hccl_log_fatal("a peer's announced shared memory is not there (communicator %s)",
                        x->hc->comm->c_name);

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "exec/layout.h"
+#include "exec/trial.h"
 
 /* Units of a scratch area, for the longest segment. TABLE: also where each position begins. */
 static int area_units(hccl_exec_t *x, size_t *units)
@@ -111,6 +112,7 @@ int hccl_run_begin(hccl_exec_t *x)
 {
     x->next_seg = 0;
     x->running = 0;
+    x->lent = 0;
     x->ncursors = x->nseg < HCCL_CURSORS ? x->nseg : HCCL_CURSORS;
     if (NULL != x->lane) {
         x->base = x->lane->last;
@@ -183,8 +185,31 @@ static bool walk_all(hccl_exec_t *x, bool *moved)
     return x->next_seg < x->nseg && x->cursor[x->next_seg % HCCL_CURSORS].seg < 0;
 }
 
+/* Whether all peers have read what I have published in place. */
+static bool is_returned(hccl_exec_t *x)
+{
+    if (HCCL_UNLIKELY(NULL != x->trial) && x->trial_closes) {
+        x->lent = x->lane->last;
+    }
+    if (HCCL_UNLIKELY(0 != x->lent) && !hccl_lane_look(x->lane, x->lent)) {
+        x->state = HCCL_EXEC_LENDING;
+        return false;
+    }
+    if (HCCL_UNLIKELY(NULL != x->trial)) {
+        hccl_trial_end(x);
+    }
+    return true;
+}
+
 bool hccl_run_advance(hccl_exec_t *x, bool *moved)
 {
+    if (HCCL_UNLIKELY(HCCL_EXEC_LENDING == x->state)) {
+        if (!is_returned(x)) {
+            return false;
+        }
+        x->state = HCCL_EXEC_ENDED;
+        return true;
+    }
     if (HCCL_LIKELY(1 == x->nseg)) {
         x->running = walk(x, &x->cursor[0], moved) ? 0 : 1;
     } else {
@@ -197,6 +222,9 @@ bool hccl_run_advance(hccl_exec_t *x, bool *moved)
     }
     if (NULL != x->lane) {
         hccl_lane_acknowledge(x->lane, x->lane->last);
+        if (!is_returned(x)) {
+            return false;
+        }
     }
     x->state = HCCL_EXEC_ENDED;
     return true;

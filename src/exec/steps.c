@@ -53,6 +53,14 @@ static size_t operand_units(const hccl_exec_t *x, const hccl_cursor_t *c, const 
     return sum;
 }
 
+/* Whether this publication goes in place. */
+static bool goes_direct(const hccl_exec_t *x, const hccl_step_t *step, const hccl_run_t *run,
+                        size_t bytes)
+{
+    return HCCL_UNLIKELY(x->direct) && bytes >= hccl_engine.zero_copy_min
+           && 0 != (step->direct & x->direct) && hccl_lane_reaches(x->lane, run->ptr);
+}
+
 static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)
 {
     uint64_t tag = tag_of(x, c, step->pub);
@@ -64,6 +72,11 @@ static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
     size_t bytes;
     if (HCCL_LIKELY(hccl_locate_range(x, c, step->base, step->first, step->count, &run))) {
         bytes = run.units * x->unit;
+        if (goes_direct(x, step, &run, bytes)) {
+            hccl_lane_publish_direct(x->lane, slot, tag, x->signature, run.ptr);
+            x->lent = tag > x->lent ? tag : x->lent;
+            return HCCL_STEP_DONE;
+        }
         if (bytes > 0) {
             hccl_copy(hccl_slot_payload(slot, bytes), run.ptr, bytes);
         }
@@ -85,7 +98,7 @@ static hccl_slot_t *peek(const hccl_exec_t *x, const hccl_cursor_t *c, const hcc
 static const char *published(const hccl_exec_t *x, const hccl_cursor_t *c,
                              const hccl_source_t *source, hccl_slot_t *slot, int first)
 {
-    const char *payload = hccl_slot_payload(slot, slot->bytes);
+    const char *payload = hccl_lane_payload(x->lane, source->peer, slot);
     if (first == source->pub_first) {
         return payload;
     }

@@ -29,8 +29,10 @@ static void forget(hccl_lane_t *lane)
 {
     free(lane->cells);
     free(lane->regions);
+    free(lane->heaps);
     lane->cells = NULL;
     lane->regions = NULL;
+    lane->heaps = NULL;
 }
 
 /* The key in the directories. A rank that has freed a communicator can use its number again, in a
@@ -53,14 +55,20 @@ int hccl_lane_prepare(hccl_lane_t *lane, uint64_t number, int nlocal, int me,
     lane->me = me;
     lane->cells = calloc((size_t) nlocal, sizeof(*lane->cells));
     lane->regions = calloc((size_t) nlocal, sizeof(*lane->regions));
-    int rc = NULL == lane->cells || NULL == lane->regions ? HCCL_ERR_NOMEM : HCCL_OK;
+    lane->heaps = calloc((size_t) nlocal, sizeof(*lane->heaps));
+    lane->maps_heaps = true;
+    int rc = NULL == lane->cells || NULL == lane->regions || NULL == lane->heaps ? HCCL_ERR_NOMEM
+                                                                                 : HCCL_OK;
     for (int i = 0; i < nlocal && HCCL_OK == rc; i++) {
         if (i != me) {
             lane->cells[i].key = key;
             rc = hccl_region_map(cards[i], &lane->regions[i]);
+            lane->maps_heaps = HCCL_OK == rc && lane->maps_heaps
+                               && HCCL_OK == hccl_region_map_heap(cards[i], &lane->heaps[i]);
         }
     }
     if (HCCL_OK == rc) {
+        lane->heaps[me] = hccl_heap_range(&lane->heap_size);
         rc = hccl_region_take(key, cell_bytes(lane), &lane->cells[me]);
     }
     if (HCCL_OK != rc) {
@@ -71,7 +79,7 @@ int hccl_lane_prepare(hccl_lane_t *lane, uint64_t number, int nlocal, int me,
     return HCCL_OK;
 }
 
-int hccl_lane_open(hccl_lane_t *lane)
+int hccl_lane_open(hccl_lane_t *lane, bool direct)
 {
     for (int i = 0; i < lane->nlocal; i++) {
         if (i != lane->me) {
@@ -83,6 +91,7 @@ int hccl_lane_open(hccl_lane_t *lane)
     }
     free(lane->regions);
     lane->regions = NULL;
+    lane->direct = direct;
     lane->last = OPENED;
     lane->room = 0;
     lane->state = HCCL_LANE_OPEN;

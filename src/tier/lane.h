@@ -14,6 +14,7 @@
 #define HCCL_TIER_LANE_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "tier/region.h"
 
@@ -35,6 +36,10 @@ typedef struct hccl_lane {
     uint64_t room;          /* every peer has acknowledged tags up to this one, as last seen */
     hccl_cell_ref_t *cells; /* [nlocal]; cells[me] is mine */
     hccl_region_head_t **regions; /* [nlocal] where the peers' regions are mapped */
+    bool maps_heaps;              /* this rank has mapped the heaps of all peers that have one */
+    bool direct;                  /* all ranks have: publications may be read in place */
+    char **heaps;     /* [nlocal] where the ranks' heaps lie in this process, NULL: has none */
+    size_t heap_size; /* of mine */
 } hccl_lane_t;
 
 /** Sets up a lane that is not open yet. nslots: a power of two. */
@@ -46,8 +51,9 @@ void hccl_lane_init(hccl_lane_t *lane, uint64_t nslots, size_t slot_bytes);
 HCCL_CHECKED int hccl_lane_prepare(hccl_lane_t *lane, uint64_t number, int nlocal, int me,
                                    const hccl_region_card_t *const *cards);
 
-/** The other half, after all ranks have agreed that everyone has prepared. */
-HCCL_CHECKED int hccl_lane_open(hccl_lane_t *lane);
+/** The other half, after all ranks have agreed that everyone has prepared; and, if direct, that
+ *  everyone has mapped all heaps: a peer can then read whatever lies in mine. */
+HCCL_CHECKED int hccl_lane_open(hccl_lane_t *lane, bool direct);
 
 /** When the agreement failed: gives everything back; the lane is UNAVAILABLE. */
 void hccl_lane_abandon(hccl_lane_t *lane);
@@ -78,6 +84,35 @@ static inline void hccl_lane_publish(hccl_slot_t *slot, uint64_t tag, uint32_t s
     slot->bytes = (uint32_t) bytes;
     /* Ordering 1 of shm_layout.h: payload before tag. */
     atomic_store_explicit(&slot->tag, tag, memory_order_release);
+}
+
+/** Whether memory lies in my heap, so that peers can read it in place through this lane. */
+static inline bool hccl_lane_reaches(const hccl_lane_t *lane, const char *data)
+{
+    const char *heap = lane->heaps[lane->me];
+    return lane->direct && data >= heap && data < heap + lane->heap_size;
+}
+
+/** Publishes data that hccl_lane_reaches, where it lies. It must stay as it is until every peer has
+ *  acknowledged the tag. */
+static inline void hccl_lane_publish_direct(const hccl_lane_t *lane, hccl_slot_t *slot,
+                                            uint64_t tag, uint32_t signature, const char *data)
+{
+    uint64_t offset = (uint64_t) (data - lane->heaps[lane->me]);
+    memcpy(slot->line, &offset, sizeof(offset));
+    /* Ordering 6 of shm_layout.h: data and where they lie before tag. */
+    hccl_lane_publish(slot, tag, signature, HCCL_SLOT_DIRECT);
+}
+
+/** Where the data of a peer's publication lies. */
+static inline const void *hccl_lane_payload(const hccl_lane_t *lane, int peer, hccl_slot_t *slot)
+{
+    if (HCCL_LIKELY(HCCL_SLOT_DIRECT != slot->bytes)) {
+        return hccl_slot_payload(slot, slot->bytes);
+    }
+    uint64_t offset;
+    memcpy(&offset, slot->line, sizeof(offset));
+    return lane->heaps[peer] + offset;
 }
 
 /** A peer's publication, NULL when it is not there yet. */

@@ -44,6 +44,8 @@ typedef struct mapping {
     uint64_t nonce;
     size_t size;
     hccl_region_head_t *base;
+    char *heap; /* the peer's heap, NULL: not mapped */
+    hccl_heap_card_t heap_card;
 } mapping_t;
 
 static struct {
@@ -123,11 +125,19 @@ int hccl_region_create(uint64_t size, hccl_region_card_t *card, const char **why
     return HCCL_OK;
 }
 
+void hccl_region_announce_heap(const hccl_heap_card_t *heap)
+{
+    region.mine->heap = *heap;
+}
+
 void hccl_region_destroy(void)
 {
     while (NULL != region.mappings) {
         mapping_t *m = region.mappings;
         region.mappings = m->next;
+        if (NULL != m->heap) {
+            hccl_heap_unmap(m->heap, &m->heap_card);
+        }
         munmap(m->base, m->size);
         free(m);
     }
@@ -374,6 +384,26 @@ int hccl_region_map(const hccl_region_card_t *card, hccl_region_head_t **base)
     }
     if (NULL != m) {
         *base = m->base;
+        rc = HCCL_OK;
+    }
+    pthread_mutex_unlock(&region.lock);
+    return rc;
+}
+
+int hccl_region_map_heap(const hccl_region_card_t *card, char **heap)
+{
+    int rc = HCCL_ERR_SYS;
+    pthread_mutex_lock(&region.lock);
+    mapping_t *m = region.mappings;
+    while (NULL != m && m->nonce != card->nonce) {
+        m = m->next;
+    }
+    if (NULL != m && NULL == m->heap && 0 != m->base->heap.size) {
+        m->heap_card = m->base->heap;
+        m->heap = hccl_heap_map(card->pid, &m->heap_card, card->nonce);
+    }
+    if (NULL != m && (NULL != m->heap || 0 == m->base->heap.size)) {
+        *heap = m->heap;
         rc = HCCL_OK;
     }
     pthread_mutex_unlock(&region.lock);

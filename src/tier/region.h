@@ -29,6 +29,9 @@ typedef struct hccl_region_card {
  *  On failure the card says "none" and *why a static text tells the reason. */
 HCCL_CHECKED int hccl_region_create(uint64_t size, hccl_region_card_t *card, const char **why);
 
+/** Tells the peers of this process's heap. Before the region's card is published. */
+void hccl_region_announce_heap(const hccl_heap_card_t *heap);
+
 /** Unmaps everything. Safe when nothing was created. */
 void hccl_region_destroy(void);
 
@@ -55,6 +58,10 @@ void hccl_region_close(const hccl_cell_ref_t *mine, size_t bytes, const hccl_cel
 /** Maps a peer's region (once per process; kept until hccl_region_destroy). HCCL_ERR_SYS when that
  *  is not possible. Thread-safe. */
 HCCL_CHECKED int hccl_region_map(const hccl_region_card_t *card, hccl_region_head_t **base);
+
+/** Maps the heap of a peer whose region is mapped (once, as that): *heap is where, NULL when the peer
+ *  has none. HCCL_ERR_SYS when it has one that cannot be mapped. Thread-safe. */
+HCCL_CHECKED int hccl_region_map_heap(const hccl_region_card_t *card, char **heap);
 
 /** Looks up a peer's cell in its mapped region: the youngest one under this key, open or closed.
  *  HCCL_ERR_INTERNAL when there is none. */

@@ -28,6 +28,11 @@
  *  5. Look-up: an entry that is given to another cell bears the mark REMOVED in between. It is
  *     stored before the new offset and generation (release), which a reader loads with acquire
  *     before it loads the key again: so a reader never takes new values for those of the old key.
+ *  6. In place: a publisher whose data lie in its heap (tier/heap.h) may publish where they are
+ *     instead of a copy. The data were written before the tag was stored with release (1), so who
+ *     has seen the tag sees them; and the owner lets nobody write them, neither itself in this
+ *     operation (plan/plan.h, HCCL_DIRECT_*) nor the user, who gets the buffer back only when every
+ *     peer's ack has reached the tag (2). A freed buffer is in nobody's use then.
  * A reader compares the tag for equality: the tags of a slot grow by nslots, and the next one is
  * stored only after every peer has acknowledged the previous one (2), so a reader that waits for t
  * finds an older tag or t itself, never a newer one.
@@ -39,6 +44,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tier/heap.h"
+
 /** Unit of transfer between cores, and twice of it: prefetchers fetch lines in pairs. */
 #define HCCL_LINE_BYTES 64
 #define HCCL_LINE_PAIR_BYTES 128
@@ -46,10 +53,13 @@
 /** Payload that rides in the flag line. */
 #define HCCL_INLINE_BYTES 48
 
+/** In a slot's bytes: the payload lies in the publisher's heap; the line has its offset there. */
+#define HCCL_SLOT_DIRECT (UINT32_C(1) << 31)
+
 typedef struct hccl_slot {
     _Atomic uint64_t tag; /* tag of the publication in this slot; 0: none yet */
     uint32_t signature;   /* of the call that published: exec/exec.h, hccl_exec_signature */
-    uint32_t bytes;       /* payload length */
+    uint32_t bytes;       /* payload length, or HCCL_SLOT_DIRECT */
     uint8_t line[HCCL_INLINE_BYTES]; /* payload up to that size; longer ones follow the slot */
 } hccl_slot_t;
 
@@ -83,7 +93,8 @@ typedef struct hccl_dir_entry {
 typedef struct hccl_region_head {
     uint64_t nonce; /* equals the one in the owner's card: this is the region that was announced */
     uint64_t size;
-    uint8_t pad[4096 - 2 * sizeof(uint64_t)];
+    hccl_heap_card_t heap; /* the owner's heap; written before the region is announced */
+    uint8_t pad[4096 - 2 * sizeof(uint64_t) - sizeof(hccl_heap_card_t)];
     hccl_dir_entry_t directory[HCCL_DIR_ENTRIES];
 } hccl_region_head_t;
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Walks all interleavings of the protocol in shared memory (shm_lane.pml) with spin: with all its
+# Walks all interleavings of the protocols in shared memory (shm_lane.pml, shm_direct.pml) with spin: with all its
 # rules no error may be found, with each rule taken away one must.
 set -euo pipefail
 # shellcheck source=tests/lib.sh
@@ -10,16 +10,15 @@ if (($# > 0)); then
     echo "usage: tests/model/run_spin.sh" >&2
     exit 2
 fi
-hccl_have "model/shm_lane" spin || hccl_finish
+hccl_have "model/spin" spin || hccl_finish
 hccl_mktemp
-model=$HCCL_SRC_DIR/tests/model/shm_lane.pml
 
-# verify NAME EXPECTED [OPTION]: EXPECTED is 0 (no error) or 1.
+# verify MODEL NAME EXPECTED [OPTION]: EXPECTED is 0 (no error) or 1.
 verify() {
-    local name="model/shm_lane: $1" expected=$2 out
+    local model=$HCCL_SRC_DIR/tests/model/$1.pml name="model/$1: $2" expected=$3 out
     rm -rf "$HCCL_TMP/spin"
     mkdir "$HCCL_TMP/spin"
-    if ! out=$(cd "$HCCL_TMP/spin" && spin "${@:3}" -a "$model" 2>&1 &&
+    if ! out=$(cd "$HCCL_TMP/spin" && spin "${@:4}" -a "$model" 2>&1 &&
         "$HCCL_CC" -O1 -w -DSAFETY -o pan pan.c 2>&1 && hccl_limit 120 ./pan -m100000 2>&1); then
         hccl_quote "$(tail -n 5 <<<"$out")"
         hccl_not_ok "$name" "the model cannot be checked"
@@ -32,9 +31,14 @@ verify() {
         hccl_not_ok "$name" "expected $expected errors"
     fi
 }
-verify "all interleavings are right" 0
-verify "lanes of one number without their members are found" 1 -DNO_MEMBERS
-verify "waiting for a closed peer is found" 1 -DNO_CLOSED
-verify "reuse before acknowledgement is found" 1 -DNO_ACK
-verify "publishing without room is found" 1 -DNO_ROOM
+verify shm_lane "all interleavings are right" 0
+verify shm_lane "lanes of one number without their members are found" 1 -DNO_MEMBERS
+verify shm_lane "waiting for a closed peer is found" 1 -DNO_CLOSED
+verify shm_lane "reuse before acknowledgement is found" 1 -DNO_ACK
+verify shm_lane "publishing without room is found" 1 -DNO_ROOM
+verify shm_direct "all interleavings are right" 0
+verify shm_direct "giving a buffer back before all have read it is found" 1 -DNO_RETURN
+verify shm_direct "writing again what the other one may still read is found" 1 -DNO_WORD
+verify shm_direct "waiting for a closed peer is found" 1 -DNO_CLOSED
+verify shm_direct "acknowledging before the read is found" 1 -DEARLY_ACK
 hccl_finish

@@ -11,7 +11,19 @@
 
 #define GUARD 64
 /* Purposes of hashes, so that no two choices of a case hang together. */
-enum { H_SIZE = 11, H_LAYOUT, H_ORDER, H_GAP, H_SKEW, H_BOTTOM, H_ZERO, H_SHARE, H_DIR, H_SLOPPY };
+enum {
+    H_SIZE = 11,
+    H_LAYOUT,
+    H_ORDER,
+    H_GAP,
+    H_SKEW,
+    H_BOTTOM,
+    H_ZERO,
+    H_SHARE,
+    H_DIR,
+    H_SLOPPY,
+    H_LENT
+};
 
 static bool is_inter(const struct spec *sp)
 {
@@ -356,7 +368,14 @@ static void allocate(struct inst *t, struct side *s, bool send)
     s->lo = lo;
     s->len = (size_t) (GUARD + pad + skew + (hi - lo) + GUARD + 63) / 64 * 64;
     for (int v = 0; v < 2; v++) {
-        s->mem[v] = aligned_alloc(64, s->len);
+        /* Each rank as it likes: also what peers may read where it lies must be right beside copies. */
+        bool lent = 0 == v && 0 == local_hash(t, send, H_LENT, 0) % 2;
+        if (lent) {
+            must(MPI_Alloc_mem((MPI_Aint) s->len, MPI_INFO_NULL, &s->mem[v]), "alloc_mem");
+        } else {
+            s->mem[v] = aligned_alloc(64, s->len);
+        }
+        s->lent = s->lent || lent;
         if (NULL == s->mem[v]) {
             fail("out of memory");
             abort();
@@ -550,7 +569,11 @@ static void side_free(struct side *s)
     free(s->adispls);
     free(s->types[0]);
     free(s->types[1]);
-    free(s->mem[0]);
+    if (s->lent) {
+        must(MPI_Free_mem(s->mem[0]), "free_mem");
+    } else {
+        free(s->mem[0]);
+    }
     free(s->mem[1]);
 }
 

@@ -38,6 +38,7 @@ struct side {
     size_t len;
     ptrdiff_t lo;       /* first byte of content, relative to the origin */
     char *mem[2];       /* [0] for MPI, [1] for the reference */
+    bool lent;          /* mem[0] is from MPI_Alloc_mem */
     char *org[2];       /* the origins in them */
     struct layout **at; /* layouts for MPI_BOTTOM, or NULL */
     int *displs;        /* as passed */

@@ -75,11 +75,14 @@ forced() {
     done
 }
 
+# More options of mpirun for run_job.
+extra=()
+
 # run_job NAME LABEL RANKS TOPOLOGY ARGS...: one job, with the options of the array force; its lines go through, and it must report once.
 run_job() {
     local name=$1 label=$2 ranks=$3 topology=$4 out rc=0
     shift 4
-    local -a mca=(--mca coll "$coll")
+    local -a mca=(--mca coll "$coll" "${extra[@]}")
     if [[ -n $topology && $coll == hccl ]]; then
         mca+=(--mca coll_hccl_topology "$topology" "${force[@]}")
     fi
@@ -165,4 +168,22 @@ done <<'END'
 8|15|node:4 core:2
 8|15|node:2 numa:2 core:2
 END
+
+# ---- in place: the same with hardly anything copied, buffers of both kinds side by side ---------------------
+
+if [[ $coll == hccl ]]; then
+    in_place=(--mca coll_hccl_zero_copy_min 64 --mca coll_hccl_slot_small 256)
+    while IFS='|' read -r ranks parts topology way; do
+        cases=$((total * parts / 1000))
+        ((cases > 0)) || cases=1
+        extra=("${in_place[@]}" --mca coll_hccl_zero_copy "$way")
+        run_job "fuzz.in-place.$way.np$ranks.seed$seed" "in-place-$way" "$ranks" "$topology" -s "$seed" -n "$cases" "$@"
+        seed=$((seed + 1))
+    done <<'END'
+2|150||always
+3|200||trial
+4|150|numa:2 core:2|always
+4|150|node:2 core:2|always
+END
+fi
 hccl_finish

@@ -20,6 +20,11 @@ enum { RANKS = 3, SLOTS = 8, SLOT_BYTES = 200, TAGS = 30000 };
 static hccl_cell_t *cells[RANKS];
 static hccl_dir_entry_t entries[RANKS];
 
+/* Every DIRECT-th tag is published where the data lies, and the next one as soon as that is allowed
+ * to change. */
+enum { DIRECT = 16 };
+static char heaps[RANKS][SLOT_BYTES + 1];
+
 static void fail(const char *what, int rank, uint64_t tag)
 {
     fprintf(stderr, "rank %d, tag %llu: %s\n", rank, (unsigned long long) tag, what);
@@ -31,6 +36,11 @@ static size_t length_of(int rank, uint64_t tag)
     return (size_t) (tag * 37 + (uint64_t) rank * 11) % (SLOT_BYTES + 1);
 }
 
+static bool is_direct(uint64_t tag)
+{
+    return 0 == tag % DIRECT && tag < TAGS;
+}
+
 static void read_peer(hccl_lane_t *lane, int rank, int peer, uint64_t tag)
 {
     hccl_slot_t *slot;
@@ -38,8 +48,9 @@ static void read_peer(hccl_lane_t *lane, int rank, int peer, uint64_t tag)
     while (NULL == (slot = hccl_lane_peek(lane, peer, tag))) {
         sched_yield();
     }
-    const unsigned char *at = hccl_slot_payload(slot, n);
-    if (slot->bytes != n || slot->signature != (uint32_t) tag) {
+    bool direct = is_direct(tag);
+    const unsigned char *at = hccl_lane_payload(lane, peer, slot);
+    if (slot->bytes != (direct ? HCCL_SLOT_DIRECT : n) || slot->signature != (uint32_t) tag) {
         fail("wrong head", rank, tag);
     }
     for (size_t i = 0; i < n; i++) {
@@ -53,6 +64,7 @@ static void *rank_main(void *arg)
 {
     int rank = (int) (size_t) arg;
     hccl_cell_ref_t refs[RANKS];
+    char *mapped[RANKS];
     hccl_lane_t lane;
     hccl_lane_init(&lane, SLOTS, SLOT_BYTES);
     for (int i = 0; i < RANKS; i++) {
@@ -62,20 +74,38 @@ static void *rank_main(void *arg)
     lane.nlocal = RANKS;
     lane.me = rank;
     lane.cells = refs;
+    for (int i = 0; i < RANKS; i++) {
+        mapped[i] = heaps[i];
+    }
+    lane.direct = true;
+    lane.heaps = mapped;
+    lane.heap_size = sizeof(heaps[0]);
     for (uint64_t tag = 1; tag <= TAGS; tag++) {
         while (!hccl_lane_has_room(&lane, tag)) {
             sched_yield();
         }
         size_t n = length_of(rank, tag);
         hccl_slot_t *slot = hccl_lane_slot(&lane, tag);
-        memset(hccl_slot_payload(slot, n), (int) (unsigned char) (tag + (uint64_t) rank), n);
-        hccl_lane_publish(slot, tag, (uint32_t) tag, n);
+        bool direct = is_direct(tag);
+        memset(direct ? heaps[rank] : hccl_slot_payload(slot, n),
+               (int) (unsigned char) (tag + (uint64_t) rank), n);
+        if (direct) {
+            if (!hccl_lane_reaches(&lane, heaps[rank])) {
+                fail("the heap is out of reach", rank, tag);
+            }
+            hccl_lane_publish_direct(&lane, slot, tag, (uint32_t) tag, heaps[rank]);
+        } else {
+            hccl_lane_publish(slot, tag, (uint32_t) tag, n);
+        }
         for (int peer = 0; peer < RANKS; peer++) {
             if (peer != rank) {
                 read_peer(&lane, rank, peer, tag);
             }
         }
         hccl_lane_acknowledge(&lane, tag);
+        while (direct && !hccl_lane_look(&lane, tag)) {
+            sched_yield();
+        }
     }
     /* Rank 0 closes and its memory is used again, once the others have read everything. */
     if (0 == rank) {

@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Alloc_mem from the heap (tier/heap.h), whose blocks collectives can publish where they lie.
+ *
+ * Open MPI asks the components of its mpool framework which of them serves MPI_Alloc_mem; one is
+ * entered there for as long as the coll component lives. It is no plugin file of its own: that would
+ * have to find the coll component, and would be there without it. What the heap does not hold (small
+ * blocks, or all when it is full) comes from Open MPI's default pool, malloc.
+ */
+#include <string.h>
+
+#include "coll_hccl.h"
+
+/* Above that of the default pool (50), so that calls without hints come here. Below 100: a user's
+ * hint for another pool wins. */
+enum { PRIORITY = 60, PRIORITY_ASKED_FOR = 100 };
+
+static void *take(mca_mpool_base_module_t *mpool, size_t size, size_t align, uint32_t flags)
+{
+    (void) mpool;
+    void *block = size < hccl_params.zero_copy_min ? NULL : hccl_heap_take(size, align);
+    if (NULL == block) {
+        block = mca_mpool_base_default_module->mpool_alloc(mca_mpool_base_default_module, size,
+                                                           align, flags);
+    }
+    return block;
+}
+
+static void give(mca_mpool_base_module_t *mpool, void *block)
+{
+    (void) mpool;
+    if (!hccl_heap_give(block)) {
+        mca_mpool_base_default_module->mpool_free(mca_mpool_base_default_module, block);
+    }
+}
+
+static int query(const char *hints, int *priority, mca_mpool_base_module_t **module);
+
+static mca_mpool_base_component_t component = {
+    .mpool_version =
+        {
+            MCA_MPOOL_BASE_VERSION_3_0_0,
+            .mca_component_name = "hccl",
+        },
+    .mpool_query = query,
+};
+
+static mca_mpool_base_module_t pool = {
+    .mpool_component = &component,
+    .mpool_alloc = take,
+    .mpool_free = give,
+    .flags = MCA_MPOOL_FLAGS_MPI_ALLOC_MEM,
+    .mpool_allocation_unit = HCCL_HEAP_GRANULE,
+};
+
+/* hints: the value of the key mpool_hints of the user's info object, NULL: none. */
+static int query(const char *hints, int *priority, mca_mpool_base_module_t **module)
+{
+    bool asked = NULL != hints && NULL != strstr(hints, "mpool=hccl");
+    if (NULL != hints && !asked) {
+        return OPAL_ERR_NOT_FOUND;
+    }
+    *priority = asked ? PRIORITY_ASKED_FOR : PRIORITY;
+    *module = &pool;
+    return OPAL_SUCCESS;
+}
+
+static mca_base_component_list_item_t *entry;
+
+void hccl_mpool_join(void)
+{
+    size_t size;
+    if (NULL != entry || NULL == hccl_heap_range(&size)) {
+        return;
+    }
+    entry = OBJ_NEW(mca_base_component_list_item_t);
+    if (NULL != entry) {
+        entry->cli_component = &component.mpool_version;
+        opal_list_append(&opal_mpool_base_framework.framework_components, &entry->super);
+    }
+}
+
+void hccl_mpool_leave(void)
+{
+    if (NULL != entry) {
+        opal_list_remove_item(&opal_mpool_base_framework.framework_components, &entry->super);
+        OBJ_RELEASE(entry);
+        entry = NULL;
+    }
+}
