@@ -24,6 +24,12 @@ static uint64_t allreduce(uint64_t p, uint64_t s)
     return s * (5 * p - 2);
 }
 
+/* Owners load the slice that they have combined once more, to publish it. */
+static uint64_t allreduce_slices(uint64_t p, uint64_t s)
+{
+    return s * (5 * p - 1);
+}
+
 /* The vector is p blocks of m. */
 static uint64_t reduce_scatter(uint64_t p, uint64_t m)
 {
@@ -49,10 +55,11 @@ static const struct {
     hccl_coll_t coll;
     uint64_t (*least)(uint64_t p, uint64_t units);
     int percent; /* most, of the least */
-    int from;    /* ranks: with fewer, the rules prefer fewer steps */
+    int from;    /* ranks */
     const char *text;
 } payloads[] = {
     {HCCL_COLL_ALLREDUCE, allreduce, 105, 5, "s (5p - 2)"},
+    {HCCL_COLL_ALLREDUCE, allreduce_slices, 100, 2, "s (5p - 1)"},
     {HCCL_COLL_REDUCE_SCATTER, reduce_scatter, 105, 2, "s (3p - 1)"},
     {HCCL_COLL_REDUCE_SCATTER_BLOCK, reduce_scatter, 105, 2, "s (3p - 1)"},
     {HCCL_COLL_BCAST, bcast, 100, 2, "2 p s"},
@@ -122,10 +129,11 @@ int main(void)
             ok = check_ranks(i, p, why);
         }
         if (ok) {
-            printf("ok payload/%s\n#   at most %d %% of %s, %d to 16 ranks\n", name,
-                   payloads[i].percent, payloads[i].text, payloads[i].from);
+            printf("ok payload/%s/%d-ranks\n#   at most %d %% of %s, %d to 16 ranks\n", name,
+                   payloads[i].from, payloads[i].percent, payloads[i].text, payloads[i].from);
         } else {
-            printf("not ok payload/%s: %s: %s\n", name, payloads[i].text, why);
+            printf("not ok payload/%s/%d-ranks: %s: %s\n", name, payloads[i].from, payloads[i].text,
+                   why);
             failed++;
         }
     }
