@@ -143,6 +143,13 @@ static void nothing_is_offered_where_it_fails(void **state)
     assert_true(fits("rd", HCCL_COLL_ALLREDUCE, alternating, false));
     assert_true(fits("ring", HCCL_COLL_ALLREDUCE, alternating, true));
     assert_false(fits("ring", HCCL_COLL_ALLREDUCE, in_order, false));
+    /* groups inside the node, whose ranks are in a row or not */
+    assert_false(fits("tier_slices", HCCL_COLL_ALLREDUCE, "numa:4", true));
+    assert_false(fits("tier_slices", HCCL_COLL_ALLREDUCE, "node:2 numa:2 core:2", true));
+    assert_true(fits("tier_slices", HCCL_COLL_ALLREDUCE, "numa:2 core:2", false));
+    assert_true(fits("tier_tree", HCCL_COLL_REDUCE, "numa:2 core:2 map:0,2,1,3", true));
+    assert_false(fits("tier_tree", HCCL_COLL_REDUCE, "numa:2 core:2 map:0,2,1,3", false));
+    assert_true(fits("tier_tree", HCCL_COLL_BCAST, "numa:2 core:2 map:0,2,1,3", false));
     /* a prefix follows the ranks even where the operation commutes */
     assert_true(fits("hier", HCCL_COLL_SCAN, in_order, true));
     assert_false(fits("hier", HCCL_COLL_SCAN, alternating, true));
