@@ -137,6 +137,8 @@ planted_call() {
 planted
 planted_call
 counted steady/2-ranks 2 -n "$calls" -b 300
+counted steady/2-ranks-MPI-memory 2 -m -n "$calls" -b 300
+OMPI_MCA_coll_hccl_zero_copy=always counted steady/2-ranks-in-place 2 -m -n "$((calls / 10))" -b 100
 counted steady/3-ranks 3 -n $((calls / 10)) -b 40
 counted steady/4-ranks 4 -n $((calls / 10)) -b 40
 traced steady/no-system-call "$stretches" -n "$calls" -b 300

@@ -6,9 +6,9 @@
  * plan and walks every ring. Around each counted stretch it writes a mark to a closed file
  * descriptor, so that a trace of system calls (run_steady.sh) can be cut there.
  *
- *   steady [-n CALLS] [-b LARGE_CALLS] [-w WARMUP] [-c COLLECTIVE] [-p]
+ *   steady [-n CALLS] [-b LARGE_CALLS] [-w WARMUP] [-c COLLECTIVE] [-m] [-p]
  *
- * CALLS of each size up to 64 KiB, LARGE_CALLS of 1 MiB. -p plants an allocation and a system call
+ * CALLS of each size up to 64 KiB, LARGE_CALLS of 1 MiB. -m: buffers from MPI_Alloc_mem. -p plants an allocation and a system call
  * in each stretch: the test must then fail. Prints one line `RANK COLLECTIVE BYTES CALLS alloc=N faults=N` per
  * stretch and, for each allocation, where it came from. Knows nothing of the component.
  */
@@ -173,10 +173,12 @@ int main(int argc, char **argv)
     static const size_t sizes[] = {8, 1024, 65536, LARGEST};
     int calls = 10000, large = 200, warmup = 64;
     const char *only = NULL;
-    bool plant = false;
+    bool plant = false, mpi_memory = false;
     for (int i = 1; i < argc; i++) {
         if (0 == strcmp(argv[i], "-p")) {
             plant = true;
+        } else if (0 == strcmp(argv[i], "-m")) {
+            mpi_memory = true;
         } else if (0 == strcmp(argv[i], "-c") && NULL != argv[i + 1]) {
             only = argv[++i];
         } else if (0 == strcmp(argv[i], "-n")) {
@@ -187,15 +189,20 @@ int main(int argc, char **argv)
             warmup = number(argv, i++);
         } else {
             fprintf(stderr, "usage: steady [-n CALLS] [-b LARGE_CALLS] [-w WARMUP] [-c COLLECTIVE]"
-                            " [-p]\n");
+                            " [-m] [-p]\n");
             return 2;
         }
     }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    sendbuf = malloc(LARGEST * (size_t) size);
-    recvbuf = malloc(LARGEST * (size_t) size);
+    if (mpi_memory) {
+        MPI_Alloc_mem((MPI_Aint) (LARGEST * (size_t) size), MPI_INFO_NULL, &sendbuf);
+        MPI_Alloc_mem((MPI_Aint) (LARGEST * (size_t) size), MPI_INFO_NULL, &recvbuf);
+    } else {
+        sendbuf = malloc(LARGEST * (size_t) size);
+        recvbuf = malloc(LARGEST * (size_t) size);
+    }
     if (NULL == sendbuf || NULL == recvbuf) {
         fprintf(stderr, "steady: no memory\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -219,8 +226,13 @@ int main(int argc, char **argv)
         }
     }
     fflush(stdout);
-    free(sendbuf);
-    free(recvbuf);
+    if (mpi_memory) {
+        MPI_Free_mem(sendbuf);
+        MPI_Free_mem(recvbuf);
+    } else {
+        free(sendbuf);
+        free(recvbuf);
+    }
     MPI_Finalize();
     return 0;
 }

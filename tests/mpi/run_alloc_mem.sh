@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Memory from MPI_Alloc_mem: where it comes from, and that it is read in place without harm
+# (alloc_mem.c).
+set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+if (($# > 0)); then
+    echo "usage: tests/mpi/run_alloc_mem.sh" >&2
+    exit 2
+fi
+program=$HCCL_BUILD_DIR/tests/mpi/alloc_mem
+if [[ ! -x $program ]]; then
+    hccl_not_ok alloc_mem "no program $program: run make check"
+    hccl_finish
+fi
+
+# run NAME RANKS TEST MCA_OPTIONS...
+run() {
+    local name=$1 ranks=$2 test=$3
+    shift 3
+    hccl_try "alloc_mem/$name" hccl_mpirun -np "$ranks" "$@" "$program" "$test"
+}
+hccl=(--mca coll hccl)
+in_place=(--mca coll_hccl_zero_copy always)
+
+run heap 2 heap "${hccl[@]}"
+run "switched off" 1 malloc "${hccl[@]}" --mca coll_hccl_alloc_mem 0
+run "without the component" 1 malloc --mca coll ^hccl
+run "without shared memory" 2 malloc "${hccl[@]}" --mca coll_hccl_shared_memory 0
+run "a full heap" 1 full "${hccl[@]}" --mca coll_hccl_heap_size 1m
+run "no growth" 1 growth "${hccl[@]}"
+run "after MPI_Finalize" 2 finalize "${hccl[@]}"
+run fork 2 fork "${hccl[@]}" "${in_place[@]}"
+run "shared windows" 3 window "${hccl[@]}" "${in_place[@]}"
+for ranks in 2 3 4; do
+    run "reuse at once, $ranks ranks" "$ranks" reuse "${hccl[@]}" "${in_place[@]}"
+    run "reuse behind requests, $ranks ranks" "$ranks" requests "${hccl[@]}" "${in_place[@]}"
+done
+run "reuse at once, trial" 3 reuse "${hccl[@]}"
+run "a rank that maps no heap" 3 reuse "${hccl[@]}" "${in_place[@]}" --mca coll_hccl_inject heap:1
+run "two nodes" 4 reuse "${hccl[@]}" "${in_place[@]}" --mca coll_hccl_topology "node:2 core:2"
+
+# The trial says what it found.
+if hccl_mpirun -np 2 "${hccl[@]}" --mca coll_hccl_verbose 2 "$program" reuse 2>&1 |
+    grep -q 'takes .* us copied and .* in place'; then
+    hccl_ok "alloc_mem/the trial reports"
+else
+    hccl_not_ok "alloc_mem/the trial reports" "no line with its times"
+fi
+
+out=$(hccl_mpirun -np 2 "${hccl[@]}" --mca coll_hccl_zero_copy maybe "$program" heap 2>&1) || true
+if grep -q 'coll_hccl_zero_copy: "maybe" is not accepted; accepted: trial, always and never' \
+    <<<"$out"; then
+    hccl_ok "alloc_mem/a wrong word is named"
+else
+    hccl_quote "$(head -n 5 <<<"$out")"
+    hccl_not_ok "alloc_mem/a wrong word is named" "no such message"
+fi
+hccl_finish
