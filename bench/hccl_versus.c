@@ -13,6 +13,7 @@
  */
 #include "problem.h"
 #include "versus_files.h"
+#include "versus_limit.h"
 #include "versus_options.h"
 #include "versus_table.h"
 
@@ -26,12 +27,14 @@
 #include <unistd.h>
 
 enum { FAILED = 1, BAD_ARGUMENTS = 2 };
+enum { LARGEST_COPY = 64 << 20 }; /* the machine's own copies go up to this */
 
 struct versus {
     struct hccl_bench_versus_options o;
     struct hccl_bench_files files;
-    struct hccl_bench_row *rows; /* all so far */
-    int made, room;              /* of rows */
+    struct hccl_bench_machine *machine; /* NULL: there is none to measure, see open_machine */
+    struct hccl_bench_row *rows;        /* all so far */
+    int made, room;                     /* of rows */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -63,10 +66,14 @@ static void shuffle(int *order, int count)
     }
 }
 
-/* One window of each contender. */
-static bool make_round(struct versus *v, const char *name, int mode, size_t bytes,
-                       struct hccl_bench_round *r, int *order)
+/* One window of each contender, and of the cores without MPI. */
+static bool make_round(struct versus *v, const struct hccl_bench_collective *collective, int mode,
+                       size_t bytes, struct hccl_bench_round *r, int *order)
 {
+    if (NULL != v->machine && hccl_bench_machine_window(v->machine, bytes, &r->machine)) {
+        r->limit = hccl_bench_limit(collective->layout, v->o.ranks, bytes, v->o.test.in_place,
+                                    &r->machine);
+    }
     shuffle(order, v->o.count);
     for (int turn = 0; turn < v->o.count; turn++) {
         int i = order[turn];
@@ -75,7 +82,7 @@ static bool make_round(struct versus *v, const char *name, int mode, size_t byte
         if (c->out || 0 <= c->same) {
             continue;
         }
-        r->measured[i] = hccl_bench_job_window(&c->job, name, mode, bytes, &r->of[i]);
+        r->measured[i] = hccl_bench_job_window(&c->job, collective->name, mode, bytes, &r->of[i]);
         c->out = !r->measured[i];
         if (!enough(v)) {
             return false;
@@ -119,7 +126,7 @@ static bool make_row(struct versus *v, const struct hccl_bench_collective *c, in
     bool fine = NULL != rounds;
 
     while (fine && steady < wanted && tried < 2 * wanted) {
-        fine = make_round(v, c->name, mode, row->bytes, &rounds[tried], order);
+        fine = make_round(v, c, mode, row->bytes, &rounds[tried], order);
         if (fine) {
             hccl_bench_files_round(&v->files, &v->o, row, tried, &rounds[tried], order);
             steady += hccl_bench_round_steady(&rounds[tried++], row->count);
@@ -199,8 +206,22 @@ static bool all_well(const struct versus *v)
     return !out && !(0 < wrong);
 }
 
+/* On the cores of the first contender's ranks 0 and 1, unless ranks share cores or hosts are several:
+ * then there is nothing that a limit or a copy curve could be taken from. */
+static void open_machine(struct versus *v)
+{
+    size_t most = v->o.test.most < LARGEST_COPY ? v->o.test.most : LARGEST_COPY;
+    int cores[2] = {-1, -1};
+
+    if (2 == sscanf(v->o.contenders[0].job.cpus, "%d %d", &cores[0], &cores[1])
+        && v->o.ranks <= sysconf(_SC_NPROCESSORS_ONLN)) {
+        v->machine = hccl_bench_machine_open(cores[0], cores[1], most);
+    }
+}
+
 static int compare(struct versus *v)
 {
+    open_machine(v);
     hccl_bench_table_contenders(v->o.contenders, v->o.count);
     for (int i = 0; i < v->o.test.listed; i++) {
         for (int mode = 0; mode < HCCL_BENCH_MODES; mode++) {
@@ -281,6 +302,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "hccl_versus: a file could not be written to its end\n");
         code = FAILED;
     }
+    hccl_bench_machine_close(v.machine);
     free(v.rows);
     return code;
 }

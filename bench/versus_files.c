@@ -32,7 +32,7 @@ const char *hccl_bench_files_open(struct hccl_bench_files *f,
                 "p5_us,p5_low_us,p5_high_us,median_us,median_low_us,median_high_us,ratio_p5,"
                 "ratio_p5_low,ratio_p5_high,ratio_median,ratio_median_low,"
                 "ratio_median_high,best_p5,best_median,rounds_kept,rounds_tried,unsteady,"
-                "flag_low_ns,flag_high_ns,wrong,options\n");
+                "flag_low_ns,flag_high_ns,limit_us,copy_us,wrong,options\n");
     }
     if (NULL != f->json) {
         fprintf(f->json, "[");
@@ -66,9 +66,9 @@ static void csv_side(FILE *csv, const struct hccl_bench_versus_options *o,
     csv_stats(csv, &s->median, s->measured);
     csv_stats(csv, &s->ratio_p5, s->measured);
     csv_stats(csv, &s->ratio_median, s->measured);
-    fprintf(csv, "%d,%d,%d,%d,%d,%.1f,%.1f,%.0f,\"%s\"\n", i == row->best_p5 && 0 < i,
+    fprintf(csv, "%d,%d,%d,%d,%d,%.1f,%.1f,%.4f,%.4f,%.0f,\"%s\"\n", i == row->best_p5 && 0 < i,
             i == row->best_median && 0 < i, row->kept, row->tried, row->unstable, row->flag_low,
-            row->flag_high, s->wrong, o->contenders[i].job.options);
+            row->flag_high, row->limit, row->through, s->wrong, o->contenders[i].job.options);
 }
 
 static void json_text(FILE *json, const char *text)
@@ -118,12 +118,14 @@ static void json_row(struct hccl_bench_files *f, const struct hccl_bench_versus_
             "%s\n {\"collective\": \"%s\", \"mode\": \"%s\", \"ranks\": %d, \"type\": \"%s\", "
             "\"op\": \"%s\", \"in_place\": %s, \"offset\": %zu, \"bytes\": %zu,\n  \"best_p5\": "
             "\"%s\", \"best_median\": \"%s\", \"rounds_kept\": %d, \"rounds_tried\": %d, "
-            "\"unsteady\": %s, \"flag_ns\": [%.1f, %.1f, %.1f],\n  \"contenders\": [",
+            "\"unsteady\": %s, \"flag_ns\": [%.1f, %.1f, %.1f], \"limit_us\": %.4f, \"copy_us\": "
+            "%.4f,\n  \"contenders\": [",
             0 == f->json_rows++ ? "" : ",", row->collective, row->mode, o->ranks,
             o->test.type->name, o->test.op->name, o->test.in_place ? "true" : "false",
             o->test.offset, row->bytes, 0 < row->best_p5 ? o->contenders[row->best_p5].name : "",
             0 < row->best_median ? o->contenders[row->best_median].name : "", row->kept, row->tried,
-            row->unstable ? "true" : "false", row->flag, row->flag_low, row->flag_high);
+            row->unstable ? "true" : "false", row->flag, row->flag_low, row->flag_high, row->limit,
+            row->through);
     for (int i = 0; i < row->count; i++) {
         json_side(f->json, o, row, i);
     }

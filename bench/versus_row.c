@@ -32,7 +32,7 @@ bool hccl_bench_round_steady(const struct hccl_bench_round *r, int count)
 }
 
 /* What is taken from a round for one contender. */
-enum what { P5, MEDIAN, RATIO_P5, RATIO_MEDIAN, FLAG };
+enum what { P5, MEDIAN, RATIO_P5, RATIO_MEDIAN, FLAG, LIMIT, THROUGH };
 
 static double pick(const struct hccl_bench_round *r, int i, enum what what)
 {
@@ -47,6 +47,10 @@ static double pick(const struct hccl_bench_round *r, int i, enum what what)
         return a->p5 / first->p5;
     case RATIO_MEDIAN:
         return a->median / first->median;
+    case LIMIT:
+        return r->limit;
+    case THROUGH:
+        return r->machine.through;
     default:
         return (a->flag_before + a->flag_after) / 2;
     }
@@ -129,6 +133,8 @@ bool hccl_bench_row_digest(struct hccl_bench_row *row, const struct hccl_bench_r
         }
     }
     row->flag = over_rounds(row, rounds, 0, FLAG, room).median;
+    row->limit = over_rounds(row, rounds, 0, LIMIT, room).median;
+    row->through = over_rounds(row, rounds, 0, THROUGH, room).median;
     add_flags(row, rounds);
     find_best(row);
     free(room);

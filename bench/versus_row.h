@@ -9,11 +9,14 @@
 
 #include "stats.h"
 #include "versus_contender.h"
+#include "versus_machine.h"
 
 /* One window of each contender side by side, in random order. */
 struct hccl_bench_round {
     struct hccl_bench_answer of[HCCL_BENCH_CONTENDERS];
     bool measured[HCCL_BENCH_CONTENDERS];
+    struct hccl_bench_machine_answer machine; /* the same cores without MPI */
+    double limit;                             /* from these rates, microseconds; 0: none */
 };
 
 /* One contender at one size. */
@@ -35,6 +38,8 @@ struct hccl_bench_row {
     int best_p5, best_median;   /* the fastest of the others, by the median over rounds; 0: none */
     double flag_low, flag_high; /* nanoseconds, over rounds counted */
     double flag;                /* the median of the first one's readings */
+    double limit;               /* the model's, median, microseconds; 0: none */
+    double through;             /* the machine's own copy, median, microseconds; 0: not measured */
     int kept, tried;            /* rounds in which the machine stayed as it was; rounds made */
     bool unstable;              /* too few of them: all rounds were counted */
 };

@@ -58,8 +58,8 @@ void hccl_bench_table_head(const struct hccl_bench_contender *c, int count, cons
         }
     }
     snprintf(text, sizeof text, "%s/%s", 2 < count ? "best" : c[1].name, c[0].name);
-    printf("  %s %-15s %s %-17s %s%7s %9s\n", text, "p5 [range]", text, "median [range]",
-           2 < count ? "best     " : "", "rounds", "flag ns");
+    printf("  %s %-15s %s %-17s %s%8s %8s %7s %9s\n", text, "p5 [range]", text, "median [range]",
+           2 < count ? "best     " : "", "limit", "copy", "rounds", "flag ns");
 }
 
 static void print_range(const struct hccl_bench_stats *s)
@@ -93,8 +93,8 @@ void hccl_bench_table_row(const struct hccl_bench_row *row, const struct hccl_be
     if (2 < row->count) {
         printf("  %-8s", c[row->best_median].name);
     }
-    printf(" %3d/%-3d %4.0f-%-4.0f%s", row->kept, row->tried, row->flag_low, row->flag_high,
-           row->unstable ? " unsteady: all rounds counted" : "");
+    printf(" %8.2f %8.2f %3d/%-3d %4.0f-%-4.0f%s", row->limit, row->through, row->kept, row->tried,
+           row->flag_low, row->flag_high, row->unstable ? " unsteady: all rounds counted" : "");
     for (int i = 0; i < row->count; i++) {
         if (0 < row->sides[i].wrong) {
             printf(" %s WRONG", c[i].name);
