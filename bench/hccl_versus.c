@@ -13,8 +13,10 @@
  */
 #include "problem.h"
 #include "versus_files.h"
+#include "versus_goals.h"
 #include "versus_limit.h"
 #include "versus_options.h"
+#include "versus_summary.h"
 #include "versus_table.h"
 
 #include <errno.h>
@@ -31,6 +33,7 @@ enum { LARGEST_COPY = 64 << 20 }; /* the machine's own copies go up to this */
 
 struct versus {
     struct hccl_bench_versus_options o;
+    struct hccl_bench_goals goals; /* when the options ask for them */
     struct hccl_bench_files files;
     struct hccl_bench_machine *machine; /* NULL: there is none to measure, see open_machine */
     struct hccl_bench_row *rows;        /* all so far */
@@ -181,7 +184,7 @@ static bool make_table(struct versus *v, const struct hccl_bench_collective *c, 
         last = actual;
         struct hccl_bench_row *row = new_row(v, c, mode, actual);
         if (NULL == row || !make_row(v, c, mode, row)) {
-            v->made -= NULL != row;
+            v->made -= NULL != row; /* unfinished */
             return false;
         }
         hccl_bench_table_row(row, v->o.contenders);
@@ -219,18 +222,32 @@ static void open_machine(struct versus *v)
     }
 }
 
-static int compare(struct versus *v)
+static bool make_tables(struct versus *v)
 {
     open_machine(v);
     hccl_bench_table_contenders(v->o.contenders, v->o.count);
     for (int i = 0; i < v->o.test.listed; i++) {
         for (int mode = 0; mode < HCCL_BENCH_MODES; mode++) {
             if (v->o.test.modes[mode] && !make_table(v, v->o.test.list[i], mode)) {
-                return FAILED;
+                return false;
             }
         }
     }
-    return all_well(v) ? 0 : FAILED;
+    return true;
+}
+
+/* What was measured before something went wrong is summed up as well. */
+static int compare(struct versus *v)
+{
+    bool fine = make_tables(v);
+
+    if (0 < v->made) {
+        hccl_bench_summary(v->rows, v->made, v->o.contenders);
+        if (NULL != v->o.goals) {
+            hccl_bench_goals_check(&v->goals, v->rows, v->made, v->o.contenders);
+        }
+    }
+    return fine && all_well(v) ? 0 : FAILED;
 }
 
 static int run(struct versus *v)
@@ -282,6 +299,10 @@ int main(int argc, char **argv)
     if (v.o.help) {
         hccl_bench_versus_options_help();
         return 0;
+    }
+    if (NULL != v.o.goals && !hccl_bench_goals_read(&v.goals, v.o.goals)) {
+        fprintf(stderr, "hccl_versus: %s\n", v.goals.message);
+        return BAD_ARGUMENTS;
     }
     const char *bad = hccl_bench_files_open(&v.files, &v.o);
     if (NULL != bad) {

@@ -42,8 +42,7 @@ static bool take_number(struct hccl_bench_options *o, const char *flag, const ch
     return wrong(o, "%s %s: accepted are whole numbers from %ld to %ld", flag, text, least, most);
 }
 
-static bool take_bytes(struct hccl_bench_options *o, const char *flag, const char *text,
-                       size_t least, size_t *bytes)
+bool hccl_bench_parse_bytes(const char *text, size_t *bytes)
 {
     char *end;
     int shift = 0;
@@ -56,12 +55,18 @@ static bool take_bytes(struct hccl_bench_options *o, const char *flag, const cha
         end++;
         end += 'B' == *end;
     }
-    if (end == text || '\0' != *end || 0 != errno || '-' == *text
-        || (unsigned long long) INT64_MAX >> shift < number || number << shift < least) {
+    *bytes = (size_t) (number << shift);
+    return end != text && '\0' == *end && 0 == errno && '-' != *text
+           && number <= (unsigned long long) INT64_MAX >> shift;
+}
+
+static bool take_bytes(struct hccl_bench_options *o, const char *flag, const char *text,
+                       size_t least, size_t *bytes)
+{
+    if (!hccl_bench_parse_bytes(text, bytes) || *bytes < least) {
         return wrong(o, "%s %s: accepted are bytes from %zu up, with K, M or G for powers of 1024",
                      flag, text, least);
     }
-    *bytes = (size_t) (number << shift);
     return true;
 }
 

@@ -53,6 +53,9 @@ size_t hccl_bench_options_next(const struct hccl_bench_options *o,
 /* A whole decimal number from least to most. */
 bool hccl_bench_parse_number(const char *text, long least, long most, long *number);
 
+/* Bytes: a whole number with K, M or G for powers of 1024. */
+bool hccl_bench_parse_bytes(const char *text, size_t *bytes);
+
 /* Prints what hccl_test -h shows: the flags, then what the tables hold. */
 void hccl_bench_options_help(void);
 

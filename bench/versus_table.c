@@ -59,7 +59,7 @@ void hccl_bench_table_head(const struct hccl_bench_contender *c, int count, cons
     }
     snprintf(text, sizeof text, "%s/%s", 2 < count ? "best" : c[1].name, c[0].name);
     printf("  %s %-15s %s %-17s %s%8s %8s %7s %9s\n", text, "p5 [range]", text, "median [range]",
-           2 < count ? "best     " : "", "limit", "copy", "rounds", "flag ns");
+           2 < count ? "best     " : "", "model", "copy", "rounds", "flag ns");
 }
 
 static void print_range(const struct hccl_bench_stats *s)
