@@ -16,6 +16,7 @@
 #include "versus_goals.h"
 #include "versus_limit.h"
 #include "versus_options.h"
+#include "versus_plot.h"
 #include "versus_summary.h"
 #include "versus_table.h"
 
@@ -246,6 +247,7 @@ static int compare(struct versus *v)
         if (NULL != v->o.goals) {
             hccl_bench_goals_check(&v->goals, v->rows, v->made, v->o.contenders);
         }
+        fine = (NULL == v->o.plot || hccl_bench_plot(&v->o, v->rows, v->made)) && fine;
     }
     return fine && all_well(v) ? 0 : FAILED;
 }

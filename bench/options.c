@@ -79,9 +79,9 @@ static bool take_factor(struct hccl_bench_options *o, const char *text)
         return wrong(o, "-f %s: accepted are factors from 1.01 to 1024", text);
     }
     /* 1.19 means a quarter of an octave, and then the powers of two are met exactly. */
-    for (int parts = 2; parts <= 8; parts++) {
+    for (int parts = 2; parts <= 4; parts++) {
         double exact = exp2(1.0 / parts);
-        if (fabs(o->factor - exact) < 0.003) {
+        if (fabs(o->factor - exact) < 0.005) {
             o->factor = exact;
         }
     }

@@ -3,6 +3,7 @@
  * See versus_options.h.
  */
 #include "versus_options.h"
+#include "versus_plot.h"
 
 #include <getopt.h>
 #include <stdarg.h>
@@ -164,7 +165,8 @@ static bool take_option(struct hccl_bench_versus_options *o, struct settings *s,
         return true;
     case PLOT:
         o->plot = optarg;
-        return true;
+        return NULL == hccl_bench_plot_refuses(optarg)
+               || wrong(o, "--plot %s: %s", optarg, hccl_bench_plot_refuses(optarg));
     case GOALS:
         o->goals = optarg;
         return true;
