@@ -45,7 +45,8 @@ heading() { printf '\n== %s ==\n' "$*"; }
 
 cores_part() {
     heading "All $(nproc) cores of this machine: hccl beside Open MPI's components and MPICH"
-    timeout --kill-after=10 100 "$HCCL_BUILD_DIR/bench/hccl_versus" -np "$(nproc)" -- \
+    timeout --kill-after=10 100 "$HCCL_BUILD_DIR/bench/hccl_versus" -np "$(nproc)" \
+        --plot "$HCCL_BUILD_DIR/bench/demo" -- \
         allreduce,bcast,allgather,alltoall,reduce,barrier \
         -b 8 -e 1M -f 16 --rounds 5 --csv "$HCCL_TMP/cores.csv" || failed=1
 }

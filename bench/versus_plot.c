@@ -149,22 +149,11 @@ static void write_bars(FILE *gp, const struct hccl_bench_versus_options *o, int 
             row->collective, row->mode, o->contenders[0].name, table, colours[1]);
 }
 
-static int same_table(const struct hccl_bench_row *rows, int count)
-{
-    int n = 1;
-
-    while (n < count && 0 == strcmp(rows[n].collective, rows[0].collective)
-           && 0 == strcmp(rows[n].mode, rows[0].mode)) {
-        n++;
-    }
-    return n;
-}
-
 static int count_tables(const struct hccl_bench_row *rows, int count)
 {
     int tables = 0;
 
-    for (int at = 0; at < count; at += same_table(rows + at, count - at)) {
+    for (int at = 0; at < count; at += hccl_bench_rows_of_table(rows + at, count - at)) {
         tables++;
     }
     return tables;
@@ -184,7 +173,7 @@ static void write_script(FILE *gp, const struct hccl_bench_versus_options *o,
             tables, o->ranks, o->test.type->name, o->test.op->name, o->test.rounds,
             o->test.in_place ? ", in place" : "");
     for (int at = 0; at < count; table++) {
-        int n = same_table(rows + at, count - at);
+        int n = hccl_bench_rows_of_table(rows + at, count - at);
         if (0 == rows[at].bytes && 1 == n) {
             write_bars(gp, o, table, &rows[at]);
         } else {

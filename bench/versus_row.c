@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ENOUGH = 3 };
 static const double LARGEST_MOVE = 1.25;
@@ -139,4 +140,15 @@ bool hccl_bench_row_digest(struct hccl_bench_row *row, const struct hccl_bench_r
     find_best(row);
     free(room);
     return true;
+}
+
+int hccl_bench_rows_of_table(const struct hccl_bench_row *rows, int count)
+{
+    int n = 1;
+
+    while (n < count && 0 == strcmp(rows[n].collective, rows[0].collective)
+           && 0 == strcmp(rows[n].mode, rows[0].mode)) {
+        n++;
+    }
+    return n;
 }

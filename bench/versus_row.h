@@ -52,4 +52,7 @@ bool hccl_bench_round_steady(const struct hccl_bench_round *r, int count);
 bool hccl_bench_row_digest(struct hccl_bench_row *row, const struct hccl_bench_round *rounds,
                            int tried);
 
+/* How many rows from the first one on are of its collective and mode, one table. */
+int hccl_bench_rows_of_table(const struct hccl_bench_row *rows, int count);
+
 #endif

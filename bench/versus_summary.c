@@ -28,18 +28,6 @@ bool hccl_bench_step_excused(const struct hccl_bench_step *step, double most)
     return step->time <= most || most < step->copy || step->time < SMALLER * step->copy;
 }
 
-/* Rows of the same collective and mode from the first on. */
-static int same_table(const struct hccl_bench_row *rows, int count)
-{
-    int n = 1;
-
-    while (n < count && 0 == strcmp(rows[n].collective, rows[0].collective)
-           && 0 == strcmp(rows[n].mode, rows[0].mode)) {
-        n++;
-    }
-    return n;
-}
-
 static double ratio(const struct hccl_bench_row *row, bool p5)
 {
     return p5 ? row->sides[row->best_p5].ratio_p5.median
@@ -105,7 +93,7 @@ void hccl_bench_summary(const struct hccl_bench_row *rows, int count,
     printf("# %-22s %-11s %5s %6s  %-27s  %-27s  %s\n", "collective", "mode", "sizes", "mean",
            "lowest median", "lowest p5", "largest step");
     for (int at = 0; at < count;) {
-        int n = same_table(rows + at, count - at);
+        int n = hccl_bench_rows_of_table(rows + at, count - at);
         print_line(rows + at, n, c);
         at += n;
     }
