@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "kernel/fold.h"
+#include "stats.h"
 
 #define MOST_SOURCES 16
 #define MOST_ROUNDS 100
@@ -101,18 +102,6 @@ static size_t calls_per_window(const struct job *job)
     double each = window(job, 1);
     size_t calls = (size_t) (WINDOW_NS / (each > 5 ? each : 5));
     return calls > 3 ? calls : 3;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *) a, y = *(const double *) b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t) n, sizeof(*values), by_value);
-    return values[n / 2];
 }
 
 /* Arrays one after the other, each on a page of its own plus a different cache line, so that they
@@ -209,8 +198,8 @@ static bool long_vectors(hccl_fold_fn_t kernel, hccl_num_t num, const char *wher
             ratio[r] = folded / copied;
             rates[r] = copied;
         }
-        rate = median(rates, rounds);
-        printf(" %5.2f", median(ratio, rounds));
+        rate = hccl_bench_stats_of(rates, rounds).median;
+        printf(" %5.2f", hccl_bench_stats_of(ratio, rounds).median);
         fflush(stdout);
     }
     printf("  %6.1f%s\n", rate, right ? "" : "  WRONG");
@@ -229,7 +218,7 @@ static void short_vectors(hccl_fold_fn_t kernel, hccl_num_t num)
             for (int r = 0; r < rounds; r++) {
                 ns[r] = window(&job, 20000);
             }
-            printf(" %5.1f", median(ns, rounds));
+            printf(" %5.1f", hccl_bench_stats_of(ns, rounds).median);
         }
         printf("\n");
     }

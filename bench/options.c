@@ -13,13 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-__attribute__((format(printf, 2, 3))) static bool wrong(struct hccl_bench_options *o,
-                                                        const char *format, ...)
+bool hccl_bench_refuse(char *message, const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(o->message, sizeof o->message, format, arguments);
+    vsnprintf(message, HCCL_BENCH_MESSAGE, format, arguments);
     va_end(arguments);
     return false;
 }
@@ -39,7 +38,8 @@ static bool take_number(struct hccl_bench_options *o, const char *flag, const ch
     if (hccl_bench_parse_number(text, least, most, number)) {
         return true;
     }
-    return wrong(o, "%s %s: accepted are whole numbers from %ld to %ld", flag, text, least, most);
+    return hccl_bench_refuse(o->message, "%s %s: accepted are whole numbers from %ld to %ld", flag,
+                             text, least, most);
 }
 
 bool hccl_bench_parse_bytes(const char *text, size_t *bytes)
@@ -64,8 +64,9 @@ static bool take_bytes(struct hccl_bench_options *o, const char *flag, const cha
                        size_t least, size_t *bytes)
 {
     if (!hccl_bench_parse_bytes(text, bytes) || *bytes < least) {
-        return wrong(o, "%s %s: accepted are bytes from %zu up, with K, M or G for powers of 1024",
-                     flag, text, least);
+        return hccl_bench_refuse(
+            o->message, "%s %s: accepted are bytes from %zu up, with K, M or G for powers of 1024",
+            flag, text, least);
     }
     return true;
 }
@@ -76,7 +77,7 @@ static bool take_factor(struct hccl_bench_options *o, const char *text)
 
     o->factor = strtod(text, &end);
     if (end == text || '\0' != *end || !(1.01 <= o->factor && o->factor <= 1024)) {
-        return wrong(o, "-f %s: accepted are factors from 1.01 to 1024", text);
+        return hccl_bench_refuse(o->message, "-f %s: accepted are factors from 1.01 to 1024", text);
     }
     /* 1.19 means a quarter of an octave, and then the powers of two are met exactly. */
     for (int parts = 2; parts <= 4; parts++) {
@@ -100,7 +101,7 @@ static bool take_type(struct hccl_bench_options *o, const char *text)
 {
     o->type = hccl_bench_type_find(text);
     if (NULL == o->type) {
-        wrong(o, "-d %.100s: accepted are", text);
+        hccl_bench_refuse(o->message, "-d %.100s: accepted are", text);
         NAMES(o, hccl_bench_types, struct hccl_bench_type)
         return false;
     }
@@ -111,7 +112,7 @@ static bool take_op(struct hccl_bench_options *o, const char *text)
 {
     o->op = hccl_bench_op_find(text);
     if (NULL == o->op) {
-        wrong(o, "-o %.100s: accepted are", text);
+        hccl_bench_refuse(o->message, "-o %.100s: accepted are", text);
         NAMES(o, hccl_bench_ops, struct hccl_bench_op)
         return false;
     }
@@ -123,7 +124,7 @@ static bool take_root(struct hccl_bench_options *o, const char *text)
     long root = -1;
 
     if (0 != strcmp(text, "all") && !hccl_bench_parse_number(text, 0, INT32_MAX, &root)) {
-        return wrong(o, "-r %s: accepted are a rank of the job, or all", text);
+        return hccl_bench_refuse(o->message, "-r %s: accepted are a rank of the job, or all", text);
     }
     o->root = (int) root;
     return true;
@@ -150,19 +151,22 @@ static bool take_mode(struct hccl_bench_options *o, const char *word)
         if (0 == strcmp(word, hccl_bench_mode_names[mode])) {
             o->modes[mode] = true;
             if (HCCL_BENCH_PERSISTENT == mode && !hccl_bench_has_persistent()) {
-                return wrong(o, "-m persistent: this MPI has no persistent collectives");
+                return hccl_bench_refuse(o->message,
+                                         "-m persistent: this MPI has no persistent collectives");
             }
             return true;
         }
     }
-    return wrong(o, "-m %s: accepted are blocking, nonblocking and persistent, also in a list",
-                 word);
+    return hccl_bench_refuse(
+        o->message, "-m %s: accepted are blocking, nonblocking and persistent, also in a list",
+        word);
 }
 
 static bool add_collective(struct hccl_bench_options *o, const struct hccl_bench_collective *c)
 {
     if (HCCL_BENCH_LIST == o->listed) {
-        return wrong(o, "%s: more than %d collectives", c->name, HCCL_BENCH_LIST);
+        return hccl_bench_refuse(o->message, "%s: more than %d collectives", c->name,
+                                 HCCL_BENCH_LIST);
     }
     o->list[o->listed++] = c;
     return true;
@@ -173,12 +177,12 @@ static bool take_collective(struct hccl_bench_options *o, const char *word)
     const struct hccl_bench_collective *c = hccl_bench_collective_find(word);
 
     if (NULL == c) {
-        wrong(o, "%.100s is no collective: accepted are all", word);
+        hccl_bench_refuse(o->message, "%.100s is no collective: accepted are all", word);
         NAMES(o, hccl_bench_collectives, struct hccl_bench_collective)
         return false;
     }
     if (o->in_place && !hccl_bench_has_in_place(c->layout)) {
-        return wrong(o, "-p: %s has no in-place form", word);
+        return hccl_bench_refuse(o->message, "-p: %s has no in-place form", word);
     }
     return add_collective(o, c);
 }
@@ -186,9 +190,11 @@ static bool take_collective(struct hccl_bench_options *o, const char *word)
 static bool take_collectives(struct hccl_bench_options *o, int count, char **words)
 {
     if (1 != count) {
-        return 0 == count ? wrong(o, "which collective? (hccl_test -h lists them)")
-                          : wrong(o, "%s: one list of collectives is accepted, joined by commas",
-                                  words[1]);
+        return 0 == count
+                   ? hccl_bench_refuse(o->message, "which collective? (hccl_test -h lists them)")
+                   : hccl_bench_refuse(o->message,
+                                       "%s: one list of collectives is accepted, joined by commas",
+                                       words[1]);
     }
     if (0 != strcmp(words[0], "all")) {
         return take_list(o, words[0], take_collective);
@@ -235,7 +241,7 @@ static bool take_long(struct hccl_bench_options *o, int option, const char *text
     case MEMORY:
         o->mpi_memory = 0 == strcmp(text, "mpi");
         return o->mpi_memory || 0 == strcmp(text, "malloc")
-               || wrong(o, "--memory %s: accepted are malloc and mpi", text);
+               || hccl_bench_refuse(o->message, "--memory %s: accepted are malloc and mpi", text);
     case NET:
         o->net = text;
         return true;
@@ -321,12 +327,14 @@ bool hccl_bench_options_parse(struct hccl_bench_options *o, int argc, char **arg
     while (-1
            != (option = getopt_long(argc, argv, ":b:e:f:i:n:w:d:o:r:c:m:ph", long_options, NULL))) {
         if (':' == option) {
-            return wrong(o, "%s needs a value", argv[optind - 1]);
+            return hccl_bench_refuse(o->message, "%s needs a value", argv[optind - 1]);
         }
         if ('?' == option) {
             return 0 < optopt && optopt < 256
-                       ? wrong(o, "-%c is no option (hccl_test -h lists them)", optopt)
-                       : wrong(o, "%s is no option (hccl_test -h lists them)", argv[optind - 1]);
+                       ? hccl_bench_refuse(o->message, "-%c is no option (hccl_test -h lists them)",
+                                           optopt)
+                       : hccl_bench_refuse(o->message, "%s is no option (hccl_test -h lists them)",
+                                           argv[optind - 1]);
         }
         if (!take_option(o, option, optarg)) {
             return false;
@@ -336,7 +344,7 @@ bool hccl_bench_options_parse(struct hccl_bench_options *o, int argc, char **arg
         return true;
     }
     if (o->most < o->least) {
-        return wrong(o, "-b %zu is above -e %zu", o->least, o->most);
+        return hccl_bench_refuse(o->message, "-b %zu is above -e %zu", o->least, o->most);
     }
     bool any = o->modes[0] || o->modes[1] || o->modes[2];
     o->modes[0] = o->modes[0] || !any;
@@ -346,8 +354,9 @@ bool hccl_bench_options_parse(struct hccl_bench_options *o, int argc, char **arg
 bool hccl_bench_options_fit(struct hccl_bench_options *o, int ranks)
 {
     if (ranks <= o->root) {
-        return wrong(o, "-r %d: accepted are 0 to %d in a job of %d ranks, or all", o->root,
-                     ranks - 1, ranks);
+        return hccl_bench_refuse(o->message,
+                                 "-r %d: accepted are 0 to %d in a job of %d ranks, or all",
+                                 o->root, ranks - 1, ranks);
     }
     return true;
 }

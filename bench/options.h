@@ -50,6 +50,10 @@ size_t hccl_bench_options_first(const struct hccl_bench_options *o,
 size_t hccl_bench_options_next(const struct hccl_bench_options *o,
                                const struct hccl_bench_collective *c, size_t bytes, bool *more);
 
+/* Leaves a message in message[HCCL_BENCH_MESSAGE]; false, for the caller to return. */
+__attribute__((format(printf, 2, 3))) bool hccl_bench_refuse(char *message, const char *format,
+                                                             ...);
+
 /* A whole decimal number from least to most. */
 bool hccl_bench_parse_number(const char *text, long least, long most, long *number);
 

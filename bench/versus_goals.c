@@ -35,17 +35,6 @@ const char hccl_bench_goals_builtin[] = "# two ranks on one node\n"
                                         "ratio reduce_scatter_block 64K 3\n"
                                         "ratio reduce_scatter_block 1M 2.4\n";
 
-__attribute__((format(printf, 2, 3))) static bool wrong(struct hccl_bench_goals *g,
-                                                        const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(g->message, sizeof g->message, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
 static bool to_number(const char *text, double *number)
 {
     char *end;
@@ -115,13 +104,15 @@ static bool read_line(struct hccl_bench_goals *g, const char *name, int number, 
         return true;
     }
     if (HCCL_BENCH_GOALS == g->count) {
-        return wrong(g, "--goals %s: more than %d goals", name, HCCL_BENCH_GOALS);
+        return hccl_bench_refuse(g->message, "--goals %s: more than %d goals", name,
+                                 HCCL_BENCH_GOALS);
     }
     return to_goal(g, words, count)
-           || wrong(g,
-                    "--goals %s, line %d: '%s': accepted are \"floor R\", \"step R\", \"near NS\", "
-                    "\"above COLLECTIVE NS\" and \"ratio COLLECTIVE SIZE[-SIZE] FAR [NEAR]\"",
-                    name, number, copy);
+           || hccl_bench_refuse(
+               g->message,
+               "--goals %s, line %d: '%s': accepted are \"floor R\", \"step R\", \"near NS\", "
+               "\"above COLLECTIVE NS\" and \"ratio COLLECTIVE SIZE[-SIZE] FAR [NEAR]\"",
+               name, number, copy);
 }
 
 bool hccl_bench_goals_read(struct hccl_bench_goals *g, const char *name)
@@ -135,12 +126,15 @@ bool hccl_bench_goals_read(struct hccl_bench_goals *g, const char *name)
     memset(g, 0, sizeof *g);
     g->near_ns = 150;
     if (NULL == file) {
-        return wrong(g, "--goals %s: %s; accepted are builtin and a file that can be read", name,
-                     strerror(errno));
+        return hccl_bench_refuse(g->message,
+                                 "--goals %s: %s; accepted are builtin and a file that can be read",
+                                 name, strerror(errno));
     }
     for (int number = 1; fine && NULL != fgets(line, sizeof line, file); number++) {
         fine = read_line(g, name, number, line);
     }
     fclose(file);
-    return fine && (0 < g->count || wrong(g, "--goals %s: there is no goal in it", name));
+    return fine
+           && (0 < g->count
+               || hccl_bench_refuse(g->message, "--goals %s: there is no goal in it", name));
 }

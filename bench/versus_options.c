@@ -61,17 +61,6 @@ void hccl_bench_versus_options_help(void)
     fputs(usage_options, stdout);
 }
 
-__attribute__((format(printf, 2, 3))) static bool wrong(struct hccl_bench_versus_options *o,
-                                                        const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(o->message, sizeof o->message, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
 /* What is set for contenders that may be named later. */
 struct settings {
     const char *a, *b; /* -A, -B, or NULL */
@@ -107,7 +96,8 @@ static bool take_number(struct hccl_bench_versus_options *o, const char *flag, l
     long number = 0;
 
     if (!hccl_bench_parse_number(optarg, 1, most, &number)) {
-        return wrong(o, "%s %s: accepted are whole numbers from 1 to %ld", flag, optarg, most);
+        return hccl_bench_refuse(o->message, "%s %s: accepted are whole numbers from 1 to %ld",
+                                 flag, optarg, most);
     }
     *to = (int) number;
     return true;
@@ -120,11 +110,12 @@ static bool take_setting(struct hccl_bench_versus_options *o, struct settings *s
     const char *equal = strchr(text, '=');
 
     if (NULL == name && (NULL == equal || equal == text)) {
-        return wrong(o, "%s %s: accepted is NAME=VALUE, with the name of a contender",
-                     launcher ? "--launcher" : "--program", text);
+        return hccl_bench_refuse(o->message,
+                                 "%s %s: accepted is NAME=VALUE, with the name of a contender",
+                                 launcher ? "--launcher" : "--program", text);
     }
     if ((int) (sizeof s->list / sizeof s->list[0]) <= s->count) {
-        return wrong(o, "too many launchers and programs are set");
+        return hccl_bench_refuse(o->message, "too many launchers and programs are set");
     }
     s->list[s->count++] =
         (struct setting){.name = NULL == name ? text : name,
@@ -166,7 +157,8 @@ static bool take_option(struct hccl_bench_versus_options *o, struct settings *s,
     case PLOT:
         o->plot = optarg;
         return NULL == hccl_bench_plot_refuses(optarg)
-               || wrong(o, "--plot %s: %s", optarg, hccl_bench_plot_refuses(optarg));
+               || hccl_bench_refuse(o->message, "--plot %s: %s", optarg,
+                                    hccl_bench_plot_refuses(optarg));
     case GOALS:
         o->goals = optarg;
         return true;
@@ -174,9 +166,10 @@ static bool take_option(struct hccl_bench_versus_options *o, struct settings *s,
         o->help = true;
         return true;
     case ':':
-        return wrong(o, "%s needs a value", argv[optind - 1]);
+        return hccl_bench_refuse(o->message, "%s needs a value", argv[optind - 1]);
     default:
-        return wrong(o, "%s is no option (hccl_versus -h lists them)", argv[optind - 1]);
+        return hccl_bench_refuse(o->message, "%s is no option (hccl_versus -h lists them)",
+                                 argv[optind - 1]);
     }
 }
 
@@ -188,7 +181,8 @@ static bool add(struct hccl_bench_versus_options *o, const char *name, const cha
     bool missing = false;
 
     if (HCCL_BENCH_CONTENDERS == o->count) {
-        return wrong(o, "%s: more than %d contenders", name, HCCL_BENCH_CONTENDERS);
+        return hccl_bench_refuse(o->message, "%s: more than %d contenders", name,
+                                 HCCL_BENCH_CONTENDERS);
     }
     const char *why = NULL == options ? hccl_bench_contender_known(c, name, &missing)
                                       : hccl_bench_contender_own(c, name, options);
@@ -197,11 +191,12 @@ static bool add(struct hccl_bench_versus_options *o, const char *name, const cha
         return true;
     }
     if (NULL != why) {
-        return wrong(o, "contender %s: %s", name, why);
+        return hccl_bench_refuse(o->message, "contender %s: %s", name, why);
     }
     for (int i = 0; i < o->count; i++) {
         if (0 == strcmp(o->contenders[i].name, c->name)) {
-            return wrong(o, "contender %s: this name is taken, accepted are distinct ones", name);
+            return hccl_bench_refuse(
+                o->message, "contender %s: this name is taken, accepted are distinct ones", name);
         }
     }
     o->count++;
@@ -213,7 +208,7 @@ static bool add_word(struct hccl_bench_versus_options *o, const char *word)
     char *name = strdup(word); /* lives until the program ends */
 
     if (NULL == name) {
-        return wrong(o, "no memory");
+        return hccl_bench_refuse(o->message, "no memory");
     }
     char *equal = strchr(name, '=');
     if (NULL != equal) {
@@ -249,7 +244,9 @@ static bool add_all(struct hccl_bench_versus_options *o, const struct settings *
             }
         }
     }
-    return 1 < o->count || wrong(o, "contender %s: with whom shall it be compared?", words[0]);
+    return 1 < o->count
+           || hccl_bench_refuse(o->message, "contender %s: with whom shall it be compared?",
+                                words[0]);
 }
 
 static bool apply(struct hccl_bench_versus_options *o, struct settings *s)
@@ -264,8 +261,9 @@ static bool apply(struct hccl_bench_versus_options *o, struct settings *s)
             }
         }
         if (!e->found) {
-            return wrong(o, "%s %.*s: there is no contender of this name",
-                         e->launcher ? "--launcher" : "--program", (int) e->length, e->name);
+            return hccl_bench_refuse(o->message, "%s %.*s: there is no contender of this name",
+                                     e->launcher ? "--launcher" : "--program", (int) e->length,
+                                     e->name);
         }
     }
     return true;
@@ -278,7 +276,7 @@ static bool parse_test(struct hccl_bench_versus_options *o, int words, char **ar
     char **copy = calloc((size_t) words + 1, sizeof *copy);
 
     if (NULL == copy) {
-        return wrong(o, "no memory");
+        return hccl_bench_refuse(o->message, "no memory");
     }
     memcpy(copy, argv, (size_t) words * sizeof *copy);
     if (0 == o->ranks) {
