@@ -24,9 +24,8 @@ enum {
     HCCL_FITS_SHARED_MEMORY = 1 << 5,         /* publishes within nodes that have several ranks */
     HCCL_FITS_LINEAR_COST = 1 << 6, /* number of steps grows with the number of ranks or more: not
                                       meant for (and not proven on) very large groups */
-    HCCL_FITS_INNER_GROUPS =
-        1 << 7 /* needs nodes that are divided; ORDERED_IF_CONTIGUOUS then means
-                                       that the ranks of every group in them are consecutive */
+    HCCL_FITS_INNER_GROUPS = 1 << 7 /* needs nodes that are divided; ORDERED_IF_CONTIGUOUS then
+                                       means that the ranks of every group are consecutive */
 };
 
 typedef struct hccl_algo {

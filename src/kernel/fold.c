@@ -11,9 +11,7 @@
 
 #include "kernel/fold_set.h"
 
-/* Bytes of partial results between passes: a multiple
- * of every element that has a vector kernel. */
-
+/* Bytes of partial results between passes: a multiple of every element that has a vector kernel. */
 #define PORTION ((size_t) 8192)
 
 static const size_t bytes_of[HCCL_NUM_COUNT] = {
