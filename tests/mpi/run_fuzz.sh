@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # hccl-timeout: 1200
 # Random differential test of all collectives on 2 to 8 ranks and on emulated nodes, after a proof that
-# the test notices spoilt results.
+# the test notices spoilt results. In every other job no rank may store into another one's shared
+# memory (one_writer_shim.c).
 set -euo pipefail
 
 usage() {
@@ -51,6 +52,7 @@ fi
 HCCL_TEST_TIMEOUT=${HCCL_TEST_TIMEOUT:-300}
 # shellcheck source=tests/lib.sh
 . "$here/../lib.sh"
+hccl_mktemp
 coll=${HCCL_TEST_COLL:-hccl}
 fuzz=$HCCL_BUILD_DIR/tests/mpi/fuzz
 shim=$HCCL_BUILD_DIR/tests/mpi/.libs/libcorrupt_shim.so
@@ -78,6 +80,11 @@ forced() {
 # More options of mpirun for run_job.
 extra=()
 
+# Every other job runs with stores into peers' memory forbidden; how many of them mapped any.
+shim_writer=$HCCL_BUILD_DIR/tests/mpi/.libs/libone_writer_shim.so
+jobs=0
+jobs_watched=0
+
 # run_job NAME LABEL RANKS TOPOLOGY ARGS...: one job, with the options of the array force; its lines go through, and it must report once.
 run_job() {
     local name=$1 label=$2 ranks=$3 topology=$4 out rc=0
@@ -86,8 +93,15 @@ run_job() {
     if [[ -n $topology && $coll == hccl ]]; then
         mca+=(--mca coll_hccl_topology "$topology" "${force[@]}")
     fi
+    jobs=$((jobs + 1))
+    if ((jobs % 2 == 0)) && [[ $coll == hccl && $HCCL_SANITIZERS != 1 ]]; then
+        mca+=(-x "LD_PRELOAD=$shim_writer")
+    fi
     out=$(hccl_mpirun "${mca[@]}" -np "$ranks" "$fuzz" ${label:+-L "$label"} "${leave_out[@]}" "$@" 2>&1) || rc=$?
     grep -aE '^(ok |not ok |# (FAILURE|HANG|CRASH|fuzz:|  that))' <<<"$out" | grep -av '^not ok ' || true
+    if grep -aq '^# one writer: ' <<<"$out"; then
+        jobs_watched=$((jobs_watched + 1))
+    fi
     if ((rc == 0)) && grep -aq '^ok ' <<<"$out"; then
         return
     fi
@@ -130,6 +144,19 @@ if ((prove == 1)); then
     prove_one neighbor_allgather -m blocking -c neighbor_allgather
     prove_one allreduce_init -m persistent -c allreduce
     prove_one allgather_init -m persistent -c allgather
+fi
+
+# A store into a peer's memory ends the job.
+if ((prove == 1)) && [[ $coll == hccl && $HCCL_SANITIZERS != 1 ]]; then
+    rc=0
+    hccl_mpirun --mca coll "$coll" -np 2 -x "LD_PRELOAD=$shim_writer" -x HCCL_PLANT_STORE=1 \
+        "$fuzz" -n 10 -s 7 >"$HCCL_TMP/planted" 2>&1 || rc=$?
+    if ((rc != 0)) && grep -aq '^# CRASH' "$HCCL_TMP/planted"; then
+        hccl_ok fuzz.notices.second-writer
+    else
+        hccl_quote "$(tail -n 5 "$HCCL_TMP/planted")"
+        hccl_not_ok fuzz.notices.second-writer "exit code $rc, no crash"
+    fi
 fi
 
 # ---- the jobs: ranks, parts of 1000 of all cases, topology, algorithm to force -----------------------------------------------
@@ -185,5 +212,13 @@ if [[ $coll == hccl ]]; then
 4|150|numa:2 core:2|always
 4|150|node:2 core:2|always
 END
+    if [[ $HCCL_SANITIZERS != 1 ]]; then
+        if ((jobs_watched * 3 > jobs)); then
+            hccl_ok "fuzz.one-writer"
+            hccl_note "fuzz: stores into peers' memory were forbidden in $jobs_watched of $jobs jobs"
+        else
+            hccl_not_ok "fuzz.one-writer" "only $jobs_watched of $jobs jobs were watched"
+        fi
+    fi
 fi
 hccl_finish

@@ -2,15 +2,16 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * What a running program pays besides time: counts calls of the allocator and page faults of the
- * main thread over many blocking calls of each collective, after a warm-up that makes every root's
- * plan and walks every ring. Around each counted stretch it writes a mark to a closed file
- * descriptor, so that a trace of system calls (run_steady.sh) can be cut there.
+ * main thread over many calls of each of the 17 blocking collectives, after a warm-up that makes
+ * every root's plan and walks every ring. Around each counted stretch it writes a mark to a closed
+ * file descriptor, so that a trace of system calls (run_steady.sh) can be cut there.
  *
  *   steady [-n CALLS] [-b LARGE_CALLS] [-w WARMUP] [-c COLLECTIVE] [-m] [-p]
  *
- * CALLS of each size up to 64 KiB, LARGE_CALLS of 1 MiB. -m: buffers from MPI_Alloc_mem. -p plants an allocation and a system call
- * in each stretch: the test must then fail. Prints one line `RANK COLLECTIVE BYTES CALLS alloc=N faults=N` per
- * stretch and, for each allocation, where it came from. Knows nothing of the component.
+ * CALLS of 8 bytes and of 8 KiB per block or vector, LARGE_CALLS of 1 MiB. -m: buffers from
+ * MPI_Alloc_mem. -p plants an allocation and a system call in each stretch: the test must then fail.
+ * Prints one line `RANK COLLECTIVE BYTES CALLS alloc=N faults=N` per stretch and, for each
+ * allocation, where it came from. Knows nothing of the component.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,9 +27,15 @@
 
 #define LARGEST ((size_t) 1 << 20)
 #define CLOSED_FD 999
+#define MOST_RANKS 64
 
 static int rank, size;
 static char *sendbuf, *recvbuf;
+
+/* Of all blocks, for the collectives that take lists: set before a stretch. */
+static int counts[MOST_RANKS];
+static int elements_before[MOST_RANKS], bytes_before[MOST_RANKS];
+static MPI_Datatype types[MOST_RANKS];
 
 typedef void (*call_t)(int count, int root);
 
@@ -95,6 +102,48 @@ static void call_exscan(int n, int root)
     MPI_Exscan(sendbuf, recvbuf, n, MPI_INT32_T, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static void call_allgatherv(int n, int root)
+{
+    (void) root;
+    MPI_Allgatherv(sendbuf, n, MPI_INT32_T, recvbuf, counts, elements_before, MPI_INT32_T,
+                   MPI_COMM_WORLD);
+}
+
+static void call_alltoallv(int n, int root)
+{
+    (void) n;
+    (void) root;
+    MPI_Alltoallv(sendbuf, counts, elements_before, MPI_INT32_T, recvbuf, counts, elements_before,
+                  MPI_INT32_T, MPI_COMM_WORLD);
+}
+
+static void call_alltoallw(int n, int root)
+{
+    (void) n;
+    (void) root;
+    MPI_Alltoallw(sendbuf, counts, bytes_before, types, recvbuf, counts, bytes_before, types,
+                  MPI_COMM_WORLD);
+}
+
+static void call_gatherv(int n, int root)
+{
+    MPI_Gatherv(sendbuf, n, MPI_INT32_T, recvbuf, counts, elements_before, MPI_INT32_T, root,
+                MPI_COMM_WORLD);
+}
+
+static void call_scatterv(int n, int root)
+{
+    MPI_Scatterv(sendbuf, counts, elements_before, MPI_INT32_T, recvbuf, n, MPI_INT32_T, root,
+                 MPI_COMM_WORLD);
+}
+
+static void call_reduce_scatter(int n, int root)
+{
+    (void) n;
+    (void) root;
+    MPI_Reduce_scatter(sendbuf, recvbuf, counts, MPI_INT32_T, MPI_SUM, MPI_COMM_WORLD);
+}
+
 static const struct {
     const char *name;
     call_t call;
@@ -110,6 +159,12 @@ static const struct {
     {"scatter", call_scatter},
     {"scan", call_scan},
     {"exscan", call_exscan},
+    {"allgatherv", call_allgatherv},
+    {"alltoallv", call_alltoallv},
+    {"alltoallw", call_alltoallw},
+    {"gatherv", call_gatherv},
+    {"scatterv", call_scatterv},
+    {"reduce_scatter", call_reduce_scatter},
 };
 
 static long page_faults(void)
@@ -130,6 +185,12 @@ static void stretch(size_t which, size_t bytes, int calls, int warmup, bool plan
 {
     call_t call = collectives[which].call;
     int count = (int) (bytes / sizeof(int32_t));
+    for (int i = 0; i < size; i++) {
+        counts[i] = count;
+        elements_before[i] = i * count;
+        bytes_before[i] = i * (int) bytes;
+        types[i] = MPI_INT32_T;
+    }
     char begin[96];
     char end[96];
     snprintf(begin, sizeof(begin), "HCCL-BEGIN %s %zu", collectives[which].name, bytes);
@@ -170,7 +231,7 @@ static int number(char **argv, int i)
 
 int main(int argc, char **argv)
 {
-    static const size_t sizes[] = {8, 1024, 65536, LARGEST};
+    static const size_t sizes[] = {8, 8192, LARGEST};
     int calls = 10000, large = 200, warmup = 64;
     const char *only = NULL;
     bool plant = false, mpi_memory = false;
@@ -196,6 +257,11 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size > MOST_RANKS) {
+        fprintf(stderr, "steady: at most %d ranks\n", MOST_RANKS);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+        return 2;
+    }
     if (mpi_memory) {
         MPI_Alloc_mem((MPI_Aint) (LARGEST * (size_t) size), MPI_INFO_NULL, &sendbuf);
         MPI_Alloc_mem((MPI_Aint) (LARGEST * (size_t) size), MPI_INFO_NULL, &recvbuf);
