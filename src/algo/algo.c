@@ -10,10 +10,19 @@
 #include "algo/parts.h"
 
 const hccl_algo_t hccl_algos[] = {
-#define HCCL_ALGO(ID, name, function, fits, about) {#name, HCCL_COLL_##ID, fits, function, about},
+#define HCCL_ALGO(ID, name, function, fits, about, rounds, bytes, source) \
+    {#name, HCCL_COLL_##ID, fits, function, about, rounds, bytes, source},
 #include "algo/algorithms.def"
 #undef HCCL_ALGO
 };
+
+const hccl_source_text_t hccl_sources[] = {
+#define HCCL_SOURCE(key, text) {#key, text},
+#include "algo/sources.def"
+#undef HCCL_SOURCE
+};
+
+const int hccl_source_count = (int) (sizeof(hccl_sources) / sizeof(hccl_sources[0]));
 
 const int hccl_algo_count = (int) (sizeof(hccl_algos) / sizeof(hccl_algos[0]));
 

@@ -33,8 +33,20 @@ typedef struct hccl_algo {
     hccl_coll_t coll;
     unsigned fits;
     int (*build)(const hccl_case_t *c, int algorithm, hccl_plan_t **plan);
-    const char *about; /* one line for help texts and documentation, with the source */
+    /* for help texts and documentation, see algorithms.def */
+    const char *about;
+    const char *rounds;
+    const char *bytes;
+    const char *source; /* keys of hccl_sources, separated by ", " */
 } hccl_algo_t;
+
+/** A paper or a manual. */
+typedef struct hccl_source_text {
+    const char *key, *text;
+} hccl_source_text_t;
+
+extern const hccl_source_text_t hccl_sources[];
+extern const int hccl_source_count;
 
 extern const hccl_algo_t hccl_algos[];
 extern const int hccl_algo_count;

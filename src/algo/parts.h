@@ -20,7 +20,7 @@
 #include "algo/algo.h"
 
 /* The builders of algorithms.def. */
-#define HCCL_ALGO(ID, name, function, fits, about) \
+#define HCCL_ALGO(ID, name, function, fits, about, rounds, bytes, source) \
     HCCL_CHECKED int function(const hccl_case_t *c, int algorithm, hccl_plan_t **plan);
 #include "algo/algorithms.def"
 #undef HCCL_ALGO

@@ -46,6 +46,24 @@ static int choices(hccl_coll_t coll, const hccl_shape_t *shape, int nremote, boo
     return n;
 }
 
+/* Every key in a list "key, key" is one of sources.def. */
+static bool has_sources(const char *list)
+{
+    while ('\0' != *list) {
+        const size_t n = strcspn(list, ",");
+        bool known = false;
+
+        for (int i = 0; i < hccl_source_count; i++) {
+            known |= n == strlen(hccl_sources[i].key) && 0 == strncmp(list, hccl_sources[i].key, n);
+        }
+        if (!known) {
+            return false;
+        }
+        list += n + ('\0' == list[n] ? 0 : 2);
+    }
+    return true;
+}
+
 static void rows_make_sense(void **state)
 {
     (void) state;
@@ -56,6 +74,10 @@ static void rows_make_sense(void **state)
 
         assert_non_null(a->build);
         assert_true(0 < strlen(a->name) && 0 < strlen(a->about));
+        assert_true(0 < strlen(a->rounds) && 0 < strlen(a->bytes) && 0 < strlen(a->source));
+        if (!has_sources(a->source)) {
+            fail_msg("%s %s: source '%s'", hccl_coll_info[a->coll].name, a->name, a->source);
+        }
         assert_true(inter != (0 != (a->fits & HCCL_FITS_INTRA)));
         assert_int_equal(inter, 0 == strcmp("inter", a->name));
         assert_false(order == (a->fits & order));
