@@ -104,11 +104,22 @@ static inline void hccl_lane_publish_direct(const hccl_lane_t *lane, hccl_slot_t
     hccl_lane_publish(slot, tag, signature, HCCL_SLOT_DIRECT);
 }
 
-/** Where the data of a peer's publication lies. */
+/** p, where it depends on a condition: keeps the compiler from computing it without a branch. With a
+ *  branch, processors foresee the pointer and load what it points to before the condition is known. */
+static inline const void *hccl_as_foreseen(const void *p)
+{
+    __asm__("" : "+r"(p));
+    return p;
+}
+
+/** Where the data of a peer's publication lies. The flag line has just been written by another core,
+ *  and an address that depended on its content would make the payload's line wait for it: two
+ *  transfers one after the other. */
 static inline const void *hccl_lane_payload(const hccl_lane_t *lane, int peer, hccl_slot_t *slot)
 {
     if (HCCL_LIKELY(HCCL_SLOT_DIRECT != slot->bytes)) {
-        return hccl_slot_payload(slot, slot->bytes);
+        return slot->bytes <= HCCL_INLINE_BYTES ? hccl_as_foreseen(slot->line)
+                                                : hccl_as_foreseen(slot + 1);
     }
     uint64_t offset;
     memcpy(&offset, slot->line, sizeof(offset));
