@@ -53,6 +53,19 @@ static void csv_stats(FILE *csv, const struct hccl_bench_stats *s, bool measured
     }
 }
 
+/* In quotes, of which those inside are doubled. */
+static void csv_text(FILE *csv, const char *text)
+{
+    fputc('"', csv);
+    for (; '\0' != *text; text++) {
+        if ('"' == *text) {
+            fputc('"', csv);
+        }
+        fputc(*text, csv);
+    }
+    fputc('"', csv);
+}
+
 static void csv_side(FILE *csv, const struct hccl_bench_versus_options *o,
                      const struct hccl_bench_row *row, int i)
 {
@@ -66,9 +79,11 @@ static void csv_side(FILE *csv, const struct hccl_bench_versus_options *o,
     csv_stats(csv, &s->median, s->measured);
     csv_stats(csv, &s->ratio_p5, s->measured);
     csv_stats(csv, &s->ratio_median, s->measured);
-    fprintf(csv, "%d,%d,%d,%d,%d,%.1f,%.1f,%.4f,%.4f,%.0f,\"%s\"\n", i == row->best_p5 && 0 < i,
+    fprintf(csv, "%d,%d,%d,%d,%d,%.1f,%.1f,%.4f,%.4f,%.0f,", i == row->best_p5 && 0 < i,
             i == row->best_median && 0 < i, row->kept, row->tried, row->unstable, row->flag_low,
-            row->flag_high, row->limit, row->through, s->wrong, o->contenders[i].job.options);
+            row->flag_high, row->limit, row->through, s->wrong);
+    csv_text(csv, o->contenders[i].job.options);
+    fputc('\n', csv);
 }
 
 static void json_text(FILE *json, const char *text)

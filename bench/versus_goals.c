@@ -94,7 +94,7 @@ static bool read_line(struct hccl_bench_goals *g, const char *name, int number, 
     char copy[256], *words[WORDS], *rest = NULL;
     int count = 0;
 
-    line[strcspn(line, "#\n")] = '\0';
+    line[strcspn(line, "#\r\n")] = '\0';
     snprintf(copy, sizeof copy, "%s", line);
     for (char *w = strtok_r(line, " \t", &rest); NULL != w && count < WORDS;
          w = strtok_r(NULL, " \t", &rest)) {
@@ -121,7 +121,8 @@ bool hccl_bench_goals_read(struct hccl_bench_goals *g, const char *name)
     FILE *file =
         builtin ? fmemopen((void *) hccl_bench_goals_builtin, strlen(hccl_bench_goals_builtin), "r")
                 : fopen(name, "r");
-    char line[256];
+    char *line = NULL;
+    size_t room = 0;
 
     memset(g, 0, sizeof *g);
     g->near_ns = 150;
@@ -130,9 +131,10 @@ bool hccl_bench_goals_read(struct hccl_bench_goals *g, const char *name)
                                  "--goals %s: %s; accepted are builtin and a file that can be read",
                                  name, strerror(errno));
     }
-    for (int number = 1; fine && NULL != fgets(line, sizeof line, file); number++) {
+    for (int number = 1; fine && 0 <= getline(&line, &room, file); number++) {
         fine = read_line(g, name, number, line);
     }
+    free(line);
     fclose(file);
     return fine
            && (0 < g->count

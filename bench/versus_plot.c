@@ -41,6 +41,14 @@ const char *hccl_bench_plot_refuses(const char *prefix)
     if ('\0' == prefix[0] || PATH_MAX - 8 < strlen(prefix) || NULL != strpbrk(prefix, "'\"\\\n")) {
         return "accepted are paths without quotes and backslashes";
     }
+    const char *slash = strrchr(prefix, '/');
+    char directory[PATH_MAX] = ".";
+    if (NULL != slash) {
+        snprintf(directory, sizeof directory, "%.*s/", (int) (slash - prefix), prefix);
+    }
+    if (0 != access(directory, W_OK | X_OK)) {
+        return "accepted are paths in a directory that can be written to";
+    }
     return NULL;
 }
 

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # hccl-timeout: 600
-# Tests of bench/hccl_test and bench/hccl_versus: that they run everything, notice wrong results,
-# refuse bad arguments and compare. Times are not judged.
+# Tests of bench/hccl_test and bench/hccl_versus: that they run everything, notice wrong results and
+# contenders that die, refuse bad arguments, compare, draw and write files. Times are not judged.
+# (What hccl_versus makes of its measurements is tested in tests/unit/bench_versus.c.)
 set -euo pipefail
 
 # shellcheck source=tests/lib.sh
@@ -78,6 +79,86 @@ refused() {
     else
         hccl_ok "$name"
     fi
+}
+
+# refused_versus NAME WORDS ARGS...: the same for hccl_versus, before any job is started.
+refused_versus() {
+    local name=$1 value=$2 accepted=$3 rc=0
+    shift 3
+    TMPDIR=$HCCL_TMP timeout --kill-after=5 20 "$bench/hccl_versus" "$@" >"$HCCL_TMP/out" 2>&1 \
+        </dev/null || rc=$?
+    if ((rc != 2)); then
+        hccl_not_ok "$name" "exit code $rc instead of 2"
+    elif (($(wc -l <"$HCCL_TMP/out") != 1)) || ! grep -q '^hccl_versus: ' "$HCCL_TMP/out"; then
+        hccl_not_ok "$name" "$(wc -l <"$HCCL_TMP/out") lines instead of one message"
+    elif ! grep -F -e "$value" "$HCCL_TMP/out" | grep -qF -e "$accepted"; then
+        hccl_not_ok "$name" "unclear: $(cat "$HCCL_TMP/out")"
+    else
+        hccl_ok "$name"
+    fi
+}
+
+# left_behind: processes and folders of comparisons of this driver that should have gone.
+left_behind() {
+    grep -lF "$HCCL_TMP/hccl_versus." /proc/[0-9]*/cmdline 2>/dev/null || true
+    ls -d "$HCCL_TMP"/hccl_versus.* 2>/dev/null || true
+}
+
+# dies NAME BYTES ROWS CONTENDER...: the contender whose options kill its last rank in an allreduce of
+# so many bytes is named; the rows before that (and, where others can go on, behind it) are in the CSV,
+# with so many sizes in all; nothing is left.
+dies() {
+    local name=$1 who=$2 want=$3 rc=0 rows left
+    shift 3
+    rm -f "$HCCL_TMP/versus.csv"
+    TMPDIR=$HCCL_TMP timeout --kill-after=10 60 "$bench/hccl_versus" -np 2 "$@" -- allreduce \
+        -b 64 -e 1024 -f 4 -n 40 --rounds 5 --csv "$HCCL_TMP/versus.csv" >"$HCCL_TMP/out" 2>&1 \
+        </dev/null || rc=$?
+    rows=$(cut -d, -f1,8,9 "$HCCL_TMP/versus.csv" | grep -c '^allreduce,[0-9]*,first$' || true)
+    left=$(left_behind)
+    if ((rc != 1)); then
+        hccl_not_ok "$name" "exit code $rc instead of 1: $(tail -n 1 "$HCCL_TMP/out")"
+    elif ! grep -q "^hccl_versus: $who (mpirun.* ended by itself with exit code [1-9]" "$HCCL_TMP/out"; then
+        hccl_not_ok "$name" "no message names $who: $(grep '^hccl_versus' "$HCCL_TMP/out")"
+    elif ((rows != want)); then
+        hccl_not_ok "$name" "$rows sizes in the CSV instead of $want"
+    elif ! grep -q '^# summary' "$HCCL_TMP/out"; then
+        hccl_not_ok "$name" "what was measured before is not summed up"
+    elif [[ -n $left ]]; then
+        hccl_not_ok "$name" "left behind: $left"
+    else
+        hccl_ok "$name"
+    fi
+}
+
+# drawn NAME: the plot plot.svg of the comparison before is there and speaks of its contenders.
+drawn() {
+    if [[ -s $HCCL_TMP/plot.svg ]] && grep -q '<svg' "$HCCL_TMP/plot.svg" &&
+        grep -q 'bcast, blocking' "$HCCL_TMP/plot.svg" && [[ -s $HCCL_TMP/plot.gp ]] &&
+        grep -q "^# plot: $HCCL_TMP/plot.svg" "$HCCL_TMP/out" &&
+        { [[ ! -e $HCCL_TMP/plot.png ]] || [[ -s $HCCL_TMP/plot.png ]]; }; then
+        hccl_ok "$1"
+    else
+        hccl_not_ok "$1" "no plot: $(grep -i plot "$HCCL_TMP/out" | tail -n 1)"
+    fi
+}
+
+# with_gnuplot PROGRAM ARGS...: a short comparison that finds PROGRAM as gnuplot, or none if it is
+# empty; $HCCL_TMP/out is what it says. Exit code of the comparison.
+with_gnuplot() {
+    local path=$HCCL_TMP/path program=$1
+    shift
+    mkdir -p "$path"
+    ln -sf "$(command -v "$OMPI_MPIRUN")" "$path/mpirun.openmpi"
+    ln -sf "$(command -v orted)" "$(command -v sh)" "$path"
+    rm -f "$path/gnuplot"
+    if [[ -n $program ]]; then
+        ln -s "$program" "$path/gnuplot"
+    fi
+    # On this path is no ssh either, which mpirun looks for though it needs none.
+    PATH=$path OMPI_MCA_plm_rsh_agent=sh "$(command -v timeout)" --kill-after=10 60 "$bench/hccl_versus" -np 2 \
+        -A "--mca coll ^hccl" -B "--mca coll basic,libnbc,self" --plot "$HCCL_TMP/plot" -- \
+        barrier -n 40 --rounds 5 >"$HCCL_TMP/out" 2>&1 </dev/null
 }
 
 # corrupted COLLECTIVE: the preload library spoils the result at the last rank.
@@ -177,10 +258,79 @@ done
 compare bench/versus "$bench/hccl_test" allreduce -b 8 -e 1K -f 128 -n 200 --np 2 --rounds 5 \
     --select "coll tuned,basic,libnbc,self" --versus "coll basic,libnbc,self"
 compare bench/versus-modes "$bench/hccl_versus" -np 2 -A "--mca coll ^hccl" \
-    -B "--mca coll basic,libnbc,self" -- bcast,barrier -m blocking,nonblocking -b 4K -e 4K -n 200 \
+    -B "--mca coll basic,libnbc,self" --plot "$HCCL_TMP/plot" --json "$HCCL_TMP/versus.json" \
+    --windows "$HCCL_TMP/windows.csv" -- bcast,barrier -m blocking,nonblocking -b 4K -e 4K -n 200 \
     --rounds 5
+if hccl_have bench/versus-plot gnuplot; then
+    drawn bench/versus-plot
+fi
+# Two collectives in two modes: four rows of two contenders.
+if python3 - "$HCCL_TMP/versus.json" <<'END'; then
+import json, sys
+rows = json.load(open(sys.argv[1]))
+assert len(rows) == 4, len(rows)
+for row in rows:
+    assert [c["contender"] for c in row["contenders"]] == ["A", "B"]
+    median, low, high = row["contenders"][1]["ratio_median"]
+    assert 0 < low <= median <= high
+END
+    hccl_ok bench/versus-json
+else
+    hccl_not_ok bench/versus-json "see the lines above"
+fi
+# Each row's rounds, five or more, and both windows of each; flags are there, sizes of bcast 4096.
+if awk -F, 'NR > 1 { n[$1 $2]++; if ($1 == "bcast" && $3 != 4096 || $13 <= 0 || $14 <= 0) bad = 1 }
+        END { for (k in n) { rows++; if (n[k] < 10 || n[k] % 2) bad = 1 } exit bad || rows != 4 }' \
+    "$HCCL_TMP/windows.csv"; then
+    hccl_ok bench/versus-windows
+else
+    hccl_not_ok bench/versus-windows "$(tail -n 1 "$HCCL_TMP/windows.csv")"
+fi
 compare bench/versus-crowded "$bench/hccl_versus" -np 3 -A "--mca coll ^hccl" \
     -B "--mca coll ^hccl" -- allreduce -b 64 -e 64 -n 40 --rounds 5
+
+if with_gnuplot "" && grep -q '^# no plot: gnuplot is not installed' "$HCCL_TMP/out" &&
+    [[ -s $HCCL_TMP/plot.gp ]]; then
+    hccl_ok bench/versus-no-gnuplot
+else
+    hccl_not_ok bench/versus-no-gnuplot "$(tail -n 1 "$HCCL_TMP/out")"
+fi
+rc=0
+with_gnuplot "$(type -P false)" || rc=$?
+if ((rc == 1)) && grep -q "^hccl_versus: --plot: gnuplot could not draw $HCCL_TMP/plot.gp" "$HCCL_TMP/out"; then
+    hccl_ok bench/versus-bad-gnuplot
+else
+    hccl_not_ok bench/versus-bad-gnuplot "exit code $rc: $(tail -n 1 "$HCCL_TMP/out")"
+fi
+
+# Of three contenders the second dies at 256 bytes: the others go on. Of two, nobody is left to compare
+# with; without the first there is nothing to compare.
+fine="--mca coll ^hccl"
+deadly="$fine -x LD_PRELOAD=$shim -x HCCL_TEST_DIE"
+dies bench/versus-one-of-three-dies second 3 "first=$fine" "second=$deadly=256" "third=$fine"
+dies bench/versus-one-of-two-dies second 2 "first=$fine" "second=$deadly=1024"
+dies bench/versus-the-first-dies first 1 "first=$deadly=256" "second=$fine" "third=$fine"
+
+printf 'floor 1\nratio allreduse 8 1\n' >"$HCCL_TMP/goals"
+refused_versus bench/versus-bad-goal "line 2: 'ratio allreduse 8 1'" "ratio COLLECTIVE" \
+    --goals "$HCCL_TMP/goals" -- allreduce
+refused_versus bench/versus-no-goals /nonexistent/goals "builtin and a file" \
+    --goals /nonexistent/goals -- allreduce
+refused_versus bench/versus-bad-contender nosuch "hccl, tuned" nosuch tuned -- allreduce
+refused_versus bench/versus-same-name tuned "distinct ones" tuned tuned -- allreduce
+refused_versus bench/versus-alone tuned "compared" tuned -- allreduce
+refused_versus bench/versus-bad-ranks "-np 0" "from 1 to 4096" -np 0 -- allreduce
+refused_versus bench/versus-bad-timeout "--timeout soon" "from 1 to 86400" --timeout soon -- allreduce
+refused_versus bench/versus-bad-launcher "--launcher mpirun" "NAME=VALUE" --launcher mpirun -- allreduce
+refused_versus bench/versus-launcher-of-nobody "--launcher x" "no contender" --launcher x=mpirun -- allreduce
+refused_versus bench/versus-bad-plot "--plot a'b" "without quotes" --plot "a'b" -- allreduce
+refused_versus bench/versus-plot-nowhere /nonexistent/plot "can be written" \
+    --plot /nonexistent/plot -- allreduce
+refused_versus bench/versus-bad-json "--json" "can be written" --json /nonexistent/file -- allreduce
+refused_versus bench/versus-bad-csv "--csv" "can be written" -- allreduce --csv /nonexistent/file
+refused_versus bench/versus-bad-option --frobnicate "hccl_versus -h" --frobnicate -- allreduce
+refused_versus bench/versus-bad-collective allreduse allreduce -- allreduse
+refused_versus bench/versus-bad-rounds "--rounds 0" "from" -- allreduce --rounds 0
 
 # A side that cannot start ends the comparison, names the side, and leaves nothing behind.
 rc=0
