@@ -13,6 +13,7 @@
  * Uses the kernels of the core as the component does; needs no MPI.
  */
 #include <getopt.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -111,6 +112,11 @@ static size_t stride(size_t bytes)
     return (bytes + 4095) / 4096 * 4096 + 4096 + 192;
 }
 
+static size_t arrays(int nsrc, size_t bytes)
+{
+    return (size_t) (nsrc + 1) * stride(bytes);
+}
+
 static void place(struct job *job, hccl_fold_fn_t kernel, int nsrc, size_t bytes)
 {
     job->kernel = kernel;
@@ -122,14 +128,16 @@ static void place(struct job *job, hccl_fold_fn_t kernel, int nsrc, size_t bytes
     }
 }
 
-/* Small whole numbers in every type: sums and products of 16 of them change nothing in speed. */
+/* Small whole numbers in every type: sums and products of 16 of them change nothing in speed.
+ * Before each case, because results of the one before lie where its sources will be: products of
+ * products would soon be infinite or no numbers, which some kernels treat at length. */
 static void fill(hccl_num_t num, size_t bytes)
 {
     size_t width = hccl_kernel_bytes(num);
     char *end = memory + bytes;
     char element[64] = {0};
     for (size_t i = 0; (char *) memory + (i + 1) * width <= end; i++) {
-        int v = (int) (i * 2654435761u >> 29);
+        int v = (int) ((uint32_t) i * 2654435761u >> 29);
         switch (num) {
         case HCCL_NUM_FLOAT:
         case HCCL_NUM_FLOAT_COMPLEX:
@@ -156,9 +164,35 @@ static void fill(hccl_num_t num, size_t bytes)
     }
 }
 
-/* Two calls must give what calls of single elements give. */
-static bool correct(const struct job *job, size_t width)
+/* Is the first number of an element one? Always, for integers. */
+static bool is_number(hccl_num_t num, const char *element)
 {
+    float f;
+    double d;
+    long double l;
+
+    switch (num) {
+    case HCCL_NUM_FLOAT:
+    case HCCL_NUM_FLOAT_COMPLEX:
+        memcpy(&f, element, sizeof f);
+        return isfinite(f);
+    case HCCL_NUM_DOUBLE:
+    case HCCL_NUM_DOUBLE_COMPLEX:
+        memcpy(&d, element, sizeof d);
+        return isfinite(d);
+    case HCCL_NUM_LONG_DOUBLE:
+    case HCCL_NUM_LONG_DOUBLE_COMPLEX:
+        memcpy(&l, element, sizeof l);
+        return isfinite(l);
+    default:
+        return true;
+    }
+}
+
+/* A call must give what calls of single elements give, and of these small numbers always numbers. */
+static bool correct(const struct job *job, hccl_num_t num)
+{
+    size_t width = hccl_kernel_bytes(num);
     char one[64];
     job->kernel(job->dst, job->src, job->nsrc, job->bytes);
     size_t step = job->bytes / width > 4096 ? 61 * width : width;
@@ -168,7 +202,7 @@ static bool correct(const struct job *job, size_t width)
             src[j] = (const char *) job->src[j] + at;
         }
         job->kernel(one, src, job->nsrc, width);
-        if (0 != memcmp(one, (const char *) job->dst + at, width)) {
+        if (0 != memcmp(one, (const char *) job->dst + at, width) || !is_number(num, one)) {
             return false;
         }
     }
@@ -189,7 +223,8 @@ static bool long_vectors(hccl_fold_fn_t kernel, hccl_num_t num, const char *wher
         int nsrc = source_counts[c];
         struct job job;
         place(&job, kernel, nsrc, working_set / (size_t) (nsrc + 1) / (64 * width) * (64 * width));
-        right = correct(&job, width) && right;
+        fill(num, arrays(nsrc, job.bytes));
+        right = correct(&job, num) && right;
         size_t calls = calls_per_window(&job);
         double ratio[MOST_ROUNDS], rates[MOST_ROUNDS];
         for (int r = 0; r < rounds; r++) {
@@ -214,6 +249,7 @@ static void short_vectors(hccl_fold_fn_t kernel, hccl_num_t num)
         for (int c = 0; c < SOURCE_COUNTS; c++) {
             struct job job;
             place(&job, kernel, source_counts[c], count * width);
+            fill(num, arrays(source_counts[c], count * width));
             double ns[MOST_ROUNDS];
             for (int r = 0; r < rounds; r++) {
                 ns[r] = window(&job, 20000);
@@ -236,7 +272,6 @@ static bool measure(const hccl_kernel_set_t *set, hccl_op_kind_t op, hccl_num_t 
         printf(" %5d", source_counts[c]);
     }
     printf("  memcpy GB/s\n");
-    fill(num, memory_bytes);
     bool right = long_vectors(kernel, num, "L1", cache_bytes(1) / 2);
     right = long_vectors(kernel, num, "L2", cache_bytes(2) / 2) && right;
     right = long_vectors(kernel, num, "L3", cache_bytes(3) / 4) && right;

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # hccl-timeout: 600
-# Tests of bench/hccl_test and bench/hccl_versus: that they run everything, notice wrong results and
-# contenders that die, refuse bad arguments, compare, draw and write files. Times are not judged.
+# Tests of bench/hccl_test, bench/hccl_versus and bench/hccl_kernel: that they run everything, notice
+# wrong results and contenders that die, refuse bad arguments, compare, draw and write files. Times are
+# not judged.
 # (What hccl_versus makes of its measurements is tested in tests/unit/bench_versus.c.)
 set -euo pipefail
 
@@ -310,6 +311,22 @@ deadly="$fine -x LD_PRELOAD=$shim -x HCCL_TEST_DIE"
 dies bench/versus-one-of-three-dies second 3 "first=$fine" "second=$deadly=256" "third=$fine"
 dies bench/versus-one-of-two-dies second 2 "first=$fine" "second=$deadly=1024"
 dies bench/versus-the-first-dies first 1 "first=$deadly=256" "second=$fine" "third=$fine"
+
+# The kernels alone: four working sets with a ratio for each of nine numbers of sources, all right.
+rc=0
+"$bench/hccl_kernel" --op prod --type float_complex --rounds 1 >"$HCCL_TMP/out" 2>&1 || rc=$?
+if ((rc == 0)) && (($(grep -cE ' KiB ( +[0-9]+\.[0-9]{2}){9} +[0-9.]+$' "$HCCL_TMP/out") == 4)); then
+    hccl_ok bench/kernels
+else
+    hccl_not_ok bench/kernels "exit code $rc: $(grep -m 1 WRONG "$HCCL_TMP/out")"
+fi
+rc=0
+"$bench/hccl_kernel" --rounds 101 >"$HCCL_TMP/out" 2>&1 || rc=$?
+if ((rc == 2)) && grep -q '^hccl_kernel: --rounds 101: 1 to 100$' "$HCCL_TMP/out"; then
+    hccl_ok bench/kernels-bad-rounds
+else
+    hccl_not_ok bench/kernels-bad-rounds "exit code $rc: $(head -n 1 "$HCCL_TMP/out")"
+fi
 
 printf 'floor 1\nratio allreduse 8 1\n' >"$HCCL_TMP/goals"
 refused_versus bench/versus-bad-goal "line 2: 'ratio allreduse 8 1'" "ratio COLLECTIVE" \
