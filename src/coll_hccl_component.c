@@ -72,6 +72,7 @@ static void set_engine(void)
     hccl_engine.slot_bytes[HCCL_LANE_LARGE] = hccl_params.slot_large;
     hccl_engine.slot_bytes[HCCL_LANE_WIDE] = hccl_params.slot_wide;
     hccl_engine.slots = (size_t) hccl_params.slots;
+    hccl_engine.pipeline = hccl_params.pipeline;
     hccl_engine.spin = hccl_params.spin;
     hccl_engine.shared_memory = hccl_params.shared_memory;
     hccl_engine.settings_hash = hccl_params_hash();

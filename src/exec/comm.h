@@ -17,7 +17,6 @@
 #include "tier/lane.h"
 
 struct hccl_exec;
-struct hccl_repeat;
 
 /** Lanes by size of publication: the smallest one that takes a plan's publications uncut is used,
  *  or one of the large ones with segments: WIDE when the plan also crosses the network, where
@@ -45,6 +44,8 @@ typedef enum {
 typedef struct hccl_engine {
     size_t slot_bytes[HCCL_LANES]; /* largest publication of each kind of lane */
     size_t slots;                  /* per ring, a power of two */
+    int pipeline;                  /* segments of an operation under way at once,
+                                      1 to HCCL_CURSORS */
     int spin;                      /* polls between two calls of opal_progress while waiting */
     int tag_base;                  /* lowest tag used */
     int tag_ids;                   /* operations of a kind told apart by tags, a power of two */
@@ -75,7 +76,7 @@ typedef struct hccl_memo {
                                these pointers mean the same objects for ever */
 } hccl_memo_t;
 
-enum { HCCL_MEMOS = 16, HCCL_REPEATS = 16 };
+enum { HCCL_MEMOS = 16 };
 
 /** Operations on one lane, in the order of the calls: each starts when its predecessor has ended on
  *  this rank. Operations that need no lane never wait. */
@@ -105,7 +106,6 @@ typedef struct hccl_comm {
     hccl_plan_cache_t plans;
     hccl_memo_t memo[HCCL_MEMOS];
     struct hccl_trials *trials; /* exec/trial.c; made when a buffer in the heap is first seen */
-    struct hccl_repeat *repeats[HCCL_REPEATS]; /* of blocking calls: repeat.h; NULL: none */
     hccl_lane_t lanes[HCCL_ORDERS][HCCL_LANES];
     hccl_queue_t queues[HCCL_ORDERS][HCCL_LANES];
     uint32_t next_op[HCCL_ORDERS]; /* operations begun so far that every rank takes part in */

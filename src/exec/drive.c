@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "exec/repeat.h"
 #include "exec/turn.h"
 
 static struct {
@@ -114,9 +113,10 @@ static void progress_and_yield(void)
     }
 }
 
-void hccl_drive_pause(bool messages, int *polls)
+static void pause_waiting(const hccl_exec_t *x, int *polls)
 {
-    if (++*polls < (messages || hccl_engine.oversubscribed ? 1 : hccl_engine.spin)) {
+    if (++*polls
+        < (x->plan->max_requests > 0 || hccl_engine.oversubscribed ? 1 : hccl_engine.spin)) {
         relax();
         return;
     }
@@ -137,13 +137,9 @@ static void wait_on_list(hccl_exec_t *x)
     }
 }
 
-int hccl_drive_blocking(hccl_comm_t *hc, hccl_call_t call)
+int hccl_drive_blocking(hccl_exec_t *x)
 {
-    hccl_exec_t exec;
-    hccl_exec_t *x = &exec;
     bool nothing;
-    x->call = call;
-    x->hc = hc;
     x->persistent = false;
     x->instance = HCCL_INSTANCE_BLOCKING;
     x->request = NULL;
@@ -166,11 +162,8 @@ int hccl_drive_blocking(hccl_comm_t *hc, hccl_call_t call)
             moved = false;
             polls = 0;
         } else {
-            hccl_drive_pause(x->plan->max_requests > 0, &polls);
+            pause_waiting(x, &polls);
         }
-    }
-    if (OMPI_SUCCESS == x->error) {
-        hccl_repeat_learn(x);
     }
     return hccl_exec_unbind(x);
 }

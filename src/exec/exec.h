@@ -43,7 +43,7 @@ typedef struct hccl_stage {
     char data[];
 } hccl_stage_t;
 
-/** Segments of one operation that are under way at a time. */
+/** Most segments of one operation that are under way at a time. */
 #define HCCL_CURSORS 4
 
 /** One segment on its way through the plan. */

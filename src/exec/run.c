@@ -90,13 +90,13 @@ void hccl_run_give_up(const hccl_exec_t *x)
                    hccl_coll_info[x->call.coll].name, x->hc->comm->c_name);
 }
 
-/* Begins the next segment on its cursor. Segment s always runs on cursor s mod HCCL_CURSORS, on all
+/* Begins the next segment on its cursor. Segment s always runs on cursor s mod ncursors, on all
  * ranks: messages of different segments are told apart by their cursor's tag, and those of one
  * cursor come one after the other. */
 static void start_segment(hccl_exec_t *x)
 {
     size_t blocks = (size_t) x->plan->nblocks;
-    hccl_cursor_t *c = &x->cursor[x->next_seg % HCCL_CURSORS];
+    hccl_cursor_t *c = &x->cursor[x->next_seg % x->ncursors];
     c->seg = x->next_seg++;
     c->step = 0;
     c->nreq = 0;
@@ -113,7 +113,7 @@ int hccl_run_begin(hccl_exec_t *x)
     x->next_seg = 0;
     x->running = 0;
     x->lent = 0;
-    x->ncursors = x->nseg < HCCL_CURSORS ? x->nseg : HCCL_CURSORS;
+    x->ncursors = x->nseg < hccl_engine.pipeline ? x->nseg : hccl_engine.pipeline;
     if (NULL != x->lane) {
         x->base = x->lane->last;
         x->lane->last += (uint64_t) x->nseg * (uint64_t) x->plan->npub;
@@ -182,7 +182,7 @@ static bool walk_all(hccl_exec_t *x, bool *moved)
             }
         }
     }
-    return x->next_seg < x->nseg && x->cursor[x->next_seg % HCCL_CURSORS].seg < 0;
+    return x->next_seg < x->nseg && x->cursor[x->next_seg % x->ncursors].seg < 0;
 }
 
 /* Whether all peers have read what I have published in place. */
