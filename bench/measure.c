@@ -136,13 +136,16 @@ static void choose_lengths(struct hccl_bench_bench *b, const struct hccl_bench_r
     *batch = (long) lengths[1];
 }
 
-/* At least one call per slot, so that every connection stands before the clock runs. */
+/* At least one call per slot, so that every connection stands before the clock runs; none where the
+ * user wants none: a smaller size has opened them, and one operation may take a minute. */
 static double warm_up(struct hccl_bench_bench *b, size_t *k)
 {
     long slots = hccl_bench_problem_slots(b->problem);
     double seconds;
 
-    run_batch(b, 1, k, slots < b->o->warmup ? b->o->warmup : slots);
+    if (0 < b->o->warmup) {
+        run_batch(b, 1, k, slots < b->o->warmup ? b->o->warmup : slots);
+    }
     if (0 < b->o->iterations && 0 < b->o->batch) {
         return 1; /* nothing is left to be chosen by duration */
     }
