@@ -262,7 +262,7 @@ killed_bed() {
         kill -KILL "$pid"
         wait "$pid" 2>/dev/null || true
         for ((tries = 0; tries < 25; tries++)); do
-            if ! pgrep -f "(^|bed.sh.*)$marker\$" >/dev/null; then
+            if ! pgrep -f "(^|bed.*)$marker\$" >/dev/null; then
                 break
             fi
             sleep 0.2
