@@ -57,11 +57,21 @@ def rate_of(text, option):
 
 def environment():
     """What tests/lib.sh exports, or the end of the program when nothing is built."""
-    script = f". {shlex.quote(ROOT)}/tests/lib.sh && export OMPI_MPIRUN && env -0"
+    script = (f". {shlex.quote(ROOT)}/tests/lib.sh && export OMPI_MPIRUN HCCL_SANITIZERS HCCL_CC && "
+              "env -0")
     shell = subprocess.run(["bash", "-c", script], stdout=subprocess.PIPE, check=False)
     if shell.returncode != 0:
         sys.exit(BAD_ARGUMENTS)
     return dict(entry.split("=", 1) for entry in shell.stdout.decode().split("\0") if "=" in entry)
+
+
+def sanitizer_options(variables):
+    """A component that was built with the sanitizers is opened by a program that was not."""
+    if variables.get("HCCL_SANITIZERS") != "1":
+        return []
+    library = subprocess.run([variables["HCCL_CC"], "-print-file-name=libasan.so"], check=True,
+                             stdout=subprocess.PIPE).stdout.decode().strip()
+    return ["-x", f"LD_PRELOAD={library}", "-x", "ASAN_OPTIONS=detect_leaks=0"]
 
 
 class Beds:
@@ -78,25 +88,31 @@ class Beds:
             print(check.stdout.decode().strip() or "skip: no emulated hosts can be made here")
             sys.exit(SKIP)
 
+    def job(self, order, options, program, arguments, limit):
+        """Output of one job. order: a value of bed.sh's --map; options: mpirun's; program: its path
+        in the build tree; limit: seconds that it may take."""
+        # setpriv, because a killed script must not leave a job behind.
+        command = ["setpriv", "--pdeathsig", "TERM", *self.wrap, "timeout", "--foreground",
+                   "--kill-after=10", str(limit), f"{ROOT}/tests/hosts/bed.sh", "run",
+                   "--slots", self.slots, "--map", order, "--rate", self.rate, "--",
+                   *sanitizer_options(self.environment), *shlex.split(options),
+                   os.path.join(self.environment["HCCL_BUILD_DIR"], program),
+                   *shlex.split(arguments)]
+        job = subprocess.run(command, env=self.environment, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        text = job.stdout.decode(errors="replace")
+        if job.returncode in (124, 137):
+            raise JobFailed(f"stopped after {limit} s")
+        if job.returncode != 0:
+            lines = [line for line in text.splitlines() if line.strip() and "setpgid" not in line]
+            raise JobFailed(f"exit code {job.returncode}: {' | '.join(lines[-3:])}")
+        return text
+
     def run(self, order, options, test, limit):
-        """Rows of hccl_test's CSV for one job. order: a key of MAPS; options: mpirun's;
-        test: hccl_test's; limit: seconds that it may take."""
-        program = os.path.join(self.environment["HCCL_BUILD_DIR"], "bench", "hccl_test")
+        """Rows of hccl_test's CSV for one job. order: a key of MAPS; test: hccl_test's arguments."""
         with tempfile.TemporaryDirectory(prefix="hccl-bench.") as directory:
             table = os.path.join(directory, "job.csv")
-            # setpriv, because a killed script must not leave a job behind.
-            command = ["setpriv", "--pdeathsig", "TERM", *self.wrap, "timeout", "--foreground",
-                       "--kill-after=10", str(limit), f"{ROOT}/tests/hosts/bed.sh", "run",
-                       "--slots", self.slots, "--map", MAPS[order], "--rate", self.rate, "--",
-                       *shlex.split(options), program, *shlex.split(test), "--net", "data",
-                       "--csv", table]
-            job = subprocess.run(command, env=self.environment, stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-            if job.returncode in (124, 137):
-                raise JobFailed(f"stopped after {limit} s")
-            if job.returncode != 0:
-                lines = [line for line in job.stdout.decode(errors="replace").splitlines()
-                         if line.strip() and "setpgid" not in line]
-                raise JobFailed(f"exit code {job.returncode}: {' | '.join(lines[-3:])}")
+            self.job(MAPS[order], options, os.path.join("bench", "hccl_test"),
+                     f"{test} --net data --csv {table}", limit)
             with open(table, newline="", encoding="ascii") as file:
                 return list(csv.DictReader(file))
