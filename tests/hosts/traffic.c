@@ -8,7 +8,7 @@
  * messages, so nothing it says about bytes depends on the code under test. Called by run_hosts.sh
  * under bed.sh, which defines what a data link is; without --counters it runs under any mpirun.
  *
- *   traffic [--counters] [--kill RANK] OPERATIONS BYTES ITERATIONS ROOTS
+ *   traffic [--counters|--messages] [--kill RANK] OPERATIONS BYTES ITERATIONS ROOTS
  *
  * OPERATIONS  names separated by commas, or all
  * BYTES       numbers separated by commas, multiples of 4: what one count argument describes, so
@@ -18,12 +18,15 @@
  * --counters  CSV on rank 0: op,bytes,root,host,ranks,has_root,out_bytes,in_bytes: what one
  *             operation moved (one more goes before, which opens connections); and
  *             resent,host,segments where TCP sent again what was not lost: then measure again
+ * --messages  the same line, but the last two numbers are the messages that the host's ranks sent to
+ *             other hosts, and 0
  * --kill      this rank gets SIGKILL 500 ms after it has begun, wherever it then is, and says
  *             killing,MILLISECONDS since the epoch
  *
  * Per case rank 0 prints `case,op,bytes,root` before and `result,op,bytes,root,ok|wrong` after; a
  * rank that finds something wrong says what. Exit code 1 if anything was, 2 for bad arguments.
  */
+#include "messages.h"
 #include "operations.h"
 
 #include <mpi.h>
@@ -39,7 +42,7 @@ enum { TAG_SYNC = 1, TAG_REPORT = 2 };
 /* The job, constant after the start. */
 static int my_rank, ranks;
 static long iterations;
-static bool with_counters;
+static bool with_counters, with_messages; /* one of them at most */
 
 static _Noreturn void fail(const char *what, const char *which)
 {
@@ -63,7 +66,8 @@ static void sync_all(void)
     }
 }
 
-/* Payload that has left and entered this host over its data link. */
+/* Payload that has left and entered this host over its data link; with_messages, the messages that
+ * this rank has sent to other hosts, and 0. */
 struct traffic {
     int64_t out, in;
     int64_t resent; /* TCP segments sent again by this host: 0, or the bytes say too much */
@@ -111,9 +115,14 @@ static int64_t read_resent(void)
 /* A moment at which no rank has an operation open; 66 are the headers of one TCP packet. */
 static struct traffic quiet_reading(void)
 {
-    struct traffic reading;
+    struct traffic reading = {0};
 
     sync_all();
+    if (with_messages) {
+        reading.out = messages_sent();
+        sync_all();
+        return reading;
+    }
     reading.out = read_counter("tx_bytes") - 66 * read_counter("tx_packets");
     reading.in = read_counter("rx_bytes") - 66 * read_counter("rx_packets");
     reading.resent = read_resent();
@@ -133,11 +142,13 @@ static void print_hosts(const struct run *run, const struct report *reports)
 {
     for (int rank = 0; rank < ranks; rank++) {
         int first = ranks, on_host = 0;
+        int64_t sent = 0;
 
         for (int other = 0; other < ranks; other++) {
             if (0 == strcmp(reports[rank].host, reports[other].host)) {
                 first = other < first ? other : first;
                 on_host++;
+                sent += reports[other].per_operation.out;
             }
         }
         if (first == rank) {
@@ -145,7 +156,8 @@ static void print_hosts(const struct run *run, const struct report *reports)
 
             printf("%s,%zu,%d,%s,%d,%d,%" PRId64 ",%" PRId64 "\n", run->op->name,
                    run->words * sizeof(uint32_t), run->root, reports[rank].host, on_host, has_root,
-                   reports[rank].per_operation.out, reports[rank].per_operation.in);
+                   with_messages ? sent : reports[rank].per_operation.out,
+                   reports[rank].per_operation.in);
             if (0 < reports[rank].per_operation.resent) {
                 printf("resent,%s,%" PRId64 "\n", reports[rank].host,
                        reports[rank].per_operation.resent);
@@ -167,6 +179,11 @@ static bool barrier_held(const struct report *reports)
         }
     }
     return true;
+}
+
+static bool counts(void)
+{
+    return (with_counters || with_messages) && 0 < iterations;
 }
 
 /* Rank 0 learns how the case went on all ranks and prints it. */
@@ -192,7 +209,7 @@ static bool conclude(const struct run *run, const struct report *mine)
     if (NOBODY == run->op->sender) {
         right = barrier_held(all) && right;
     }
-    if (with_counters && 0 < iterations) {
+    if (counts()) {
         print_hosts(run, all);
     }
     printf("result,%s,%zu,%d,%s\n", run->op->name, run->words * sizeof(uint32_t), run->root,
@@ -230,13 +247,13 @@ static bool run_case(const struct operation *op, size_t bytes, int root)
     if (!operation_prepare(&run)) {
         fail("no memory for", op->name);
     }
-    if (with_counters && 0 < iterations) {
+    if (counts()) {
         report.right = repeat(&run, 1);
         before = quiet_reading();
         between = quiet_reading();
     }
     report.right = repeat(&run, iterations) && report.right;
-    if (with_counters && 0 < iterations) {
+    if (counts()) {
         after = quiet_reading();
         /* What a reading itself sends is the difference of the first two. */
         report.per_operation.out = (after.out - 2 * between.out + before.out) / iterations;
@@ -347,14 +364,18 @@ int main(int argc, char **argv)
     for (; first < argc && 0 == strncmp("--", argv[first], 2); first++) {
         if (0 == strcmp("--counters", argv[first])) {
             with_counters = true;
+        } else if (0 == strcmp("--messages", argv[first])) {
+            messages_open();
+            with_messages = true;
         } else if (0 == strcmp("--kill", argv[first]) && first + 1 < argc) {
             killed = atoi(argv[++first]);
         } else {
             fail("unknown option", argv[first]);
         }
     }
-    if (4 != argc - first) {
-        fail("usage: traffic [--counters] [--kill RANK] OPERATIONS BYTES ITERATIONS ROOTS, not",
+    if (4 != argc - first || (with_counters && with_messages)) {
+        fail("usage: traffic [--counters|--messages] [--kill RANK] OPERATIONS BYTES ITERATIONS "
+             "ROOTS, not",
              argv[argc - 1]);
     }
     iterations = atol(argv[first + 2]);
