@@ -87,7 +87,9 @@ host_tidy() {
     local tries
     kill -KILL -1 2>/dev/null || true
     for ((tries = 0; tries < 50; tries++)); do
-        if [[ -z $(host_leftovers "$1" | grep ,process,) ]]; then
+        # To a file, because a pipe's processes would be found too.
+        host_leftovers "$1" >"$state/h$1.left"
+        if ! grep -q ,process, "$state/h$1.left"; then
             break
         fi
         sleep 0.05
