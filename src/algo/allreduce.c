@@ -3,7 +3,7 @@
  *
  * Allreduce: on one node, hierarchical, and flat.
  */
-#include "algo/tiers.h"
+#include "algo/hier.h"
 
 int hccl_algo_allreduce_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
@@ -48,16 +48,6 @@ static void across_rhd(hccl_builder_t *b, const hccl_team_t *team, int tmp, int 
     (void) cuts;
     hccl_part_halving(b, team, &map, tmp, src, dst);
     hccl_part_unhalving(b, team, &map, dst);
-}
-
-static void across_ring(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
-                        int first, int cuts)
-{
-    const hccl_map_t map = hccl_map_even(first, 1);
-
-    (void) cuts;
-    hccl_part_ring_reduce_scatter(b, team, &map, tmp, src, dst);
-    hccl_part_ring_allgather(b, team, &map, dst, -1);
 }
 
 /* The same as hierarchical where the nodes are divided alike: every rank has a slice. */
@@ -134,9 +124,18 @@ int hccl_algo_allreduce_hier_rhd(const hccl_case_t *c, int algorithm, hccl_plan_
                         across_rhd);
 }
 
-int hccl_algo_allreduce_hier_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+int hccl_algo_allreduce_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return hierarchical(c, algorithm, plan, c->shape->min_local, c->shape->nnodes, across_ring);
+    hccl_hier_t h;
+    const int rc = hccl_hier_start(&h, c, algorithm, HCCL_HIER_VECTOR);
+
+    if (HCCL_OK == rc) {
+        const int tmp = hccl_build_scratch(h.b, h.rails.units * c->shape->nnodes);
+
+        hccl_hier_reduce(&h, HCCL_BASE_SEND, HCCL_BASE_RECV, tmp, HCCL_BASE_RECV);
+        hccl_hier_gather(&h, HCCL_BASE_RECV, -1);
+    }
+    return hccl_hier_finish(&h, rc, plan);
 }
 
 /* Up the groups of the node and down again. */
@@ -198,9 +197,26 @@ int hccl_algo_allreduce_rhd(const hccl_case_t *c, int algorithm, hccl_plan_t **p
                 across_rhd);
 }
 
-int hccl_algo_allreduce_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+/* Reducing and gathering among all ranks, node after node. */
+int hccl_algo_allreduce_flat(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return flat(c, algorithm, plan, hccl_team_by_node(c), c->shape->nranks, across_ring);
+    const hccl_way_t *way = hccl_way_of(algorithm);
+    const int n = c->shape->nranks;
+    hccl_stream_t s = {hccl_team_by_node(c), hccl_map_even(0, 1), 1};
+    hccl_exchange_t x;
+    int rc = hccl_exchange_open(&x, way->pattern, n);
+    hccl_builder_t *b = HCCL_OK == rc ? hccl_build_start(c, algorithm, n) : NULL;
+
+    if (NULL != b) {
+        const int tmp = hccl_build_scratch(b, n);
+        const int acc = way->pattern->linear ? tmp : HCCL_BASE_RECV;
+
+        hccl_part_reducing(b, &x, &s, HCCL_BASE_SEND, acc, tmp, HCCL_BASE_RECV);
+        hccl_part_gathering(b, &x, &s, HCCL_BASE_RECV, -1);
+        rc = hccl_build_finish(b, plan);
+    }
+    hccl_exchange_close(&x);
+    return NULL == b ? HCCL_ERR_NOMEM : rc;
 }
 
 int hccl_algo_allreduce_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)

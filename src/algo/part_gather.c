@@ -24,49 +24,6 @@ void hccl_part_dissemination(hccl_builder_t *b, const hccl_team_t *team)
     }
 }
 
-/* One or two messages with the positions of members i, i + 1, ..., i + count - 1 (round the
- * end). */
-static void exchange_run(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
-                         bool send, int peer, int base, int i, int count)
-{
-    const int head = i + count <= team->n ? count : team->n - i;
-    const int runs[2][2] = {{i, head}, {0, count - head}};
-
-    for (int k = 0; k < 2; k++) {
-        const int first = hccl_map_first(map, runs[k][0]);
-        const int positions = hccl_map_count(map, runs[k][0], runs[k][1]);
-
-        if (0 == runs[k][1]) {
-            continue;
-        }
-        if (send) {
-            hccl_build_send(b, hccl_team_rank(team, peer), base, first, positions);
-        } else {
-            hccl_build_recv(b, hccl_team_rank(team, peer), base, first, positions);
-        }
-    }
-}
-
-void hccl_part_bruck_allgather(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
-                               int base)
-{
-    const int n = team->n, me = team->me;
-
-    if (!hccl_team_member(team)) {
-        return;
-    }
-    /* I have the run of `have` members from me on; it grows by the run that follows */
-    for (int have = 1; have < n;) {
-        const int count = have <= n - have ? have : n - have;
-        const int from = (me + have) % n;
-
-        exchange_run(b, team, map, true, (me - have + n) % n, base, me, count);
-        exchange_run(b, team, map, false, from, base, from, count);
-        hccl_build_wait(b);
-        have += count;
-    }
-}
-
 void hccl_part_doubling_allgather(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
                                   int base)
 {

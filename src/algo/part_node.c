@@ -28,6 +28,10 @@ int hccl_slices_of(const hccl_slices_t *slices, int index)
 static int widest_publication(const hccl_case_t *c, const hccl_slices_t *slices)
 {
     const int n = slices->n;
+
+    if (0 < slices->map.widest) {
+        return slices->map.widest;
+    }
     const int without_first = hccl_map_count(&slices->map, 1, n - 1);
     const int without_last = hccl_map_count(&slices->map, 0, n - 1);
 
@@ -103,6 +107,26 @@ static bool open_groups(hccl_builder_t *b, const hccl_case_t *c, const hccl_slic
     return HCCL_OK == rc;
 }
 
+void hccl_part_node_fold(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
+                         int pub, int src, int dst, int first, int count)
+{
+    const hccl_node_t here = hccl_node_of(c, c->me);
+    const int own = hccl_slices_of(slices, here.me);
+
+    hccl_build_fold_begin(b, dst, first, count);
+    for (int peer = 0; peer < here.n; peer++) {
+        if (peer == here.me) {
+            hccl_build_fold_own(b, src, first);
+        } else {
+            int pub_first;
+            const int number = hccl_part_node_pub(slices, pub, peer, own, &pub_first);
+
+            hccl_build_fold_peer(b, peer, number, pub_first, first);
+        }
+    }
+    hccl_build_fold_end(b);
+}
+
 int hccl_part_node_reduce(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
                           int src, int dst)
 {
@@ -123,20 +147,8 @@ int hccl_part_node_reduce(hccl_builder_t *b, const hccl_case_t *c, const hccl_sl
         return src;
     }
     if (0 <= own) {
-        const int first = hccl_map_first(&slices->map, own);
-
-        hccl_build_fold_begin(b, dst, first, hccl_map_count(&slices->map, own, 1));
-        for (int peer = 0; peer < here.n; peer++) {
-            if (peer == here.me) {
-                hccl_build_fold_own(b, src, first);
-            } else {
-                int pub_first;
-                const int number = hccl_part_node_pub(slices, pub, peer, own, &pub_first);
-
-                hccl_build_fold_peer(b, peer, number, pub_first, first);
-            }
-        }
-        hccl_build_fold_end(b);
+        hccl_part_node_fold(b, c, slices, pub, src, dst, hccl_map_first(&slices->map, own),
+                            hccl_map_count(&slices->map, own, 1));
     }
     return dst;
 }
@@ -148,7 +160,7 @@ void hccl_part_node_spread(hccl_builder_t *b, const hccl_case_t *c, const hccl_s
     const hccl_map_t *map = &slices->map;
     const int own = hccl_slices_of(slices, here.me);
     hccl_tiers_t groups;
-    int widest = 0;
+    int widest = slices->map.widest;
 
     if (by_groups(c, slices)) {
         if (open_groups(b, c, slices, &groups)) {
@@ -157,7 +169,7 @@ void hccl_part_node_spread(hccl_builder_t *b, const hccl_case_t *c, const hccl_s
         }
         return;
     }
-    for (int i = 0; i < slices->n; i++) {
+    for (int i = 0; 0 == slices->map.widest && i < slices->n; i++) {
         const int count = hccl_map_count(map, i, 1);
 
         widest = count > widest ? count : widest;
@@ -180,4 +192,13 @@ void hccl_part_node_spread(hccl_builder_t *b, const hccl_case_t *c, const hccl_s
                              first, first);
         }
     }
+}
+
+void hccl_part_node_block(hccl_builder_t *b, const hccl_case_t *c, int base, int index, int pub)
+{
+    const int node = c->shape->node_of[c->me];
+    const int rank = c->shape->node_ranks[c->shape->node_start[node] + index];
+    const int position = hccl_build_position(b, rank);
+
+    hccl_build_fetch(b, base, position, 1, index, pub, position, position);
 }

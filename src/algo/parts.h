@@ -67,48 +67,88 @@ typedef struct hccl_map {
     const int *start; /* member i owns [start[i * per], start[(i + 1) * per]) */
     int first;        /* start NULL: it owns [first + i * per, first + (i + 1) * per) */
     int per;
+    int apart;  /* not 0: it owns per positions from first + i * apart on */
+    int widest; /* not 0: the maps of nodes differ, and nobody publishes more positions together */
 } hccl_map_t;
 
 static inline hccl_map_t hccl_map_even(int first, int per)
 {
-    return (hccl_map_t){NULL, first, per};
+    return (hccl_map_t){.first = first, .per = per};
 }
 
 static inline int hccl_map_first(const hccl_map_t *map, int i)
 {
-    return NULL != map->start ? map->start[i * map->per] : map->first + i * map->per;
+    if (NULL != map->start) {
+        return map->start[i * map->per];
+    }
+    return map->first + i * (0 != map->apart ? map->apart : map->per);
 }
 
-/** Positions of members i, ..., i + n - 1 together. */
+/** Positions of members i, ..., i + n - 1 together (apart: n is 1). */
 static inline int hccl_map_count(const hccl_map_t *map, int i, int n)
 {
+    if (0 != map->apart) {
+        return map->per;
+    }
     return hccl_map_first(map, i + n) - hccl_map_first(map, i);
 }
 
-/* ---- rails: the blocks of all ranks, cut for parallel exchanges between nodes (team.c) ------ */
+/* ---- rails: the data of all nodes, cut for parallel exchanges between nodes (rails.c) -------- */
 
-/** Every node cuts its ranks into `rails` consecutive runs; run r is served by the node's rank of
- *  index r. Positions are ordered by rail, then by node, then by rank. */
+/** Which ranks of a node take part. */
+typedef enum {
+    HCCL_RAILS_ONE,  /* one rank of each node serves the only rail */
+    HCCL_RAILS_SOME, /* as many as the smallest node has, one rail each */
+    HCCL_RAILS_ALL   /* all of them */
+} hccl_rails_who_t;
+
+/** On each rail one rank of every node exchanges with those of the other nodes. Either the first ranks
+ *  of every node serve one rail each; or all ranks of every node serve, each one those rails that hold
+ *  his share: where two shares meet on any node, one rail ends and the next one begins. Positions are
+ *  by rail, then by slot (a node has one slot on each rail). */
 typedef struct hccl_rails {
-    int rails;      /* shape.min_local: every node has so many ranks at least */
-    int nnodes;     /* of the shape */
-    int widest;     /* most positions of one rail on one node */
-    int *start;     /* [rails * nnodes + 1] where rail r of node v begins: start[r * nnodes + v] */
-    int32_t *order; /* [nranks] for hccl_build_order */
+    const hccl_shape_t *shape;
+    const int *local; /* the index of the rank that serves a rail, the same on all nodes; or NULL */
+    bool all;         /* all ranks serve, and nodes differ in size */
+    bool by_node;     /* positions are by node, then by rail, one for each */
+    int nnodes;       /* of the shape */
+    int rails;
+    int units;      /* what is shared out */
+    int widest;     /* most positions of one slot of a rail */
+    int *cut;       /* [rails + 1] the unit with which a rail begins */
+    int *start;     /* [rails * nnodes + 1] where slot s of rail r begins: start[r * nnodes + s] */
+    int *member;    /* [rails][nnodes] the rank that serves a rail */
+    int32_t *order; /* [nranks] blocks: for hccl_build_order */
 } hccl_rails_t;
 
-/** HCCL_OK or HCCL_ERR_NOMEM; free with hccl_rails_free. */
-HCCL_CHECKED int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_t *rails);
+/** Rails for a vector of units * nnodes blocks, or, given the slot of each node, for the blocks of all
+ *  ranks. local: NULL, or which one serves a rail. HCCL_OK or
+ *  HCCL_ERR_NOMEM; free with hccl_rails_free in both cases. */
+HCCL_CHECKED int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_who_t who, const int *local,
+                                 const int *slot, bool by_node, hccl_rails_t *rails);
 void hccl_rails_free(hccl_rails_t *rails);
 
-/** The map of one rail: member v of hccl_team_rail owns the rail's positions of node v. */
+/** The map of one rail, by slot. */
 hccl_map_t hccl_rails_map(const hccl_rails_t *rails, int rail);
 
-/** The map that gives rail r all of its positions. */
-hccl_map_t hccl_rails_all(const hccl_rails_t *rails);
+/** Who serves a rail: member v is in node v. */
+hccl_team_t hccl_rails_team(const hccl_rails_t *rails, const hccl_case_t *c, int rail);
 
-/** The rail whose run holds the node's rank of the given index. */
-int hccl_rails_of(const hccl_rails_t *rails, int node_size, int index);
+/** The index in a node of who serves a rail. */
+int hccl_rails_owner(const hccl_rails_t *rails, int node, int rail);
+
+/** How many of the node's ranks serve, from index 0 on (local NULL). */
+int hccl_rails_owners(const hccl_rails_t *rails, int node);
+
+/** The rails that the node's rank of an index serves: the first one, and how many. */
+int hccl_rails_first(const hccl_rails_t *rails, int node, int index);
+int hccl_rails_count(const hccl_rails_t *rails, int node, int index);
+
+/** The rail that holds a rank's block. */
+int hccl_rails_of(const hccl_rails_t *rails, int rank);
+
+/** Whether a rank serves the rail of its own block, and of no other block of its node. */
+bool hccl_rails_alone(const hccl_rails_t *rails, int rank, const int *slot);
 
 /** Orders the blocks of all ranks node after node: node v's are [node_start[v],
  *  node_start[v+1]). */
@@ -226,8 +266,6 @@ void hccl_part_exscan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int s
 void hccl_part_dissemination(hccl_builder_t *b, const hccl_team_t *team);
 
 /** Every member's positions of base to all members, in rounds of doubling width. */
-void hccl_part_bruck_allgather(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
-                               int base);
 void hccl_part_doubling_allgather(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
                                   int base);
 
@@ -243,7 +281,8 @@ typedef struct hccl_node {
 hccl_node_t hccl_node_of(const hccl_case_t *c, int rank);
 
 /** Slices: positions shared out to some ranks of every node, the owners. Owner i is the node's rank
- *  of index lead + i. With several owners lead is 0. Number and map are alike on all ranks. */
+ *  of index lead + i. With several owners lead is 0. Number and map are alike on all ranks,
+ *  unless the map says how they differ. */
 typedef struct hccl_slices {
     int n;          /* owners */
     int lead;       /* index of the first owner in my node */
@@ -267,8 +306,16 @@ int hccl_part_node_pub(const hccl_slices_t *slices, int pub, int peer, int own, 
 int hccl_part_node_reduce(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
                           int src, int dst);
 
+/** dst = src of all ranks of the node combined, of some positions of my slice, after
+ *  hccl_part_node_publish has returned pub. The node has several ranks. */
+void hccl_part_node_fold(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
+                         int pub, int src, int dst, int first, int count);
+
 /** Every owner's slice of base to all ranks of the node. */
 void hccl_part_node_spread(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,
                            int base);
+
+/** base = the block of the node's rank of an index, who has published it alone under pub. */
+void hccl_part_node_block(hccl_builder_t *b, const hccl_case_t *c, int base, int index, int pub);
 
 #endif

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "algo/tiers.h"
+#include "algo/hier.h"
 
 int hccl_algo_reduce_scatter_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
@@ -43,124 +43,71 @@ int hccl_algo_reduce_scatter_tier_slices(const hccl_case_t *c, int algorithm, hc
     return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
 }
 
-/* The blocks of the ranks of all nodes, in the order of the node's slices, then of nodes. HCCL_OK or
- * HCCL_ERR_NOMEM. */
-static int order_by_slice(hccl_builder_t *b, const hccl_case_t *c, const hccl_tiers_t *t)
+/* My node's blocks on my rail, if others than mine are among them, to their ranks; mine from who
+ * serves its rail. */
+static void deliver(hccl_hier_t *h, const hccl_case_t *c, int area, bool alone)
 {
-    const int nodes = c->shape->nnodes;
-    int32_t *order = malloc((size_t) c->shape->nranks * sizeof(*order));
+    const int pub = hccl_build_publications(h->b, 1, h->rails.widest);
+    const int mine = hccl_build_position(h->b, c->me), rail = hccl_rails_of(&h->rails, c->me);
+    const int slot = h->x.slot[h->here.node];
+    const hccl_map_t map = hccl_rails_map(&h->rails, rail);
+    const int owner = hccl_rails_owner(&h->rails, h->here.node, rail);
 
-    if (NULL == order) {
-        return HCCL_ERR_NOMEM;
+    if (alone) {
+        return;
     }
-    for (int x = 0; x < t->n; x++) {
-        const hccl_team_t rail = hccl_team_rail(c, c->shape->local_of[t->order[x]]);
+    if (0 < h->n) {
+        const hccl_map_t own = hccl_rails_map(&h->rails, h->first);
 
-        for (int v = 0; v < nodes; v++) {
-            order[x * nodes + v] = hccl_team_rank(&rail, v);
-        }
+        hccl_build_publish(h->b, pub, area, hccl_map_first(&own, slot),
+                           hccl_map_count(&own, slot, 1));
     }
-    hccl_build_order(b, order);
-    free(order);
-    return HCCL_OK;
-}
-
-/* The same as hier_ring where the nodes are divided alike: every rank has the blocks of its index. */
-static int through_groups(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
-{
-    const int nodes = c->shape->nnodes;
-    hccl_tiers_t t;
-    const int rc = hccl_tiers_slices(c, -1, HCCL_TIERS_FROM_ALL, &t);
-
-    if (HCCL_OK != rc) {
-        return rc;
-    }
-    hccl_builder_t *b = hccl_build_start(c, algorithm, c->shape->nranks);
-
-    if (NULL != b && HCCL_OK != order_by_slice(b, c, &t)) {
-        hccl_build_fail(b, HCCL_ERR_NOMEM);
-    } else if (NULL != b) {
-        const hccl_team_t team = hccl_team_rail(c, c->shape->local_of[c->me]);
-        const hccl_map_t map = hccl_map_even(hccl_tiers_position(&t, c->me) * nodes, 1);
-        const int area = hccl_build_scratch(b, c->shape->nranks);
-        const int tmp = hccl_build_scratch(b, c->shape->nranks);
-
-        t.scale = nodes;
-        hccl_tiers_up(b, &t, HCCL_BASE_SEND, area, area);
-        hccl_part_ring_reduce_scatter(b, &team, &map, tmp, area, HCCL_BASE_RECV);
-    }
-    hccl_tiers_free(&t);
-    return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
-}
-
-/* Slices inside the nodes, a slice being a rail's blocks of all nodes; a ring between the nodes for
- * each rail. Where a rail serves others than its own rank, those fetch their blocks. */
-int hccl_algo_reduce_scatter_hier_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
-{
-    const hccl_node_t here = hccl_node_of(c, c->me);
-    const int n = c->shape->nranks;
-    hccl_rails_t rails;
-    hccl_builder_t *b;
-
-    if (hccl_tiers_alike(c->shape)) {
-        return through_groups(c, algorithm, plan);
-    }
-    if (HCCL_OK != hccl_rails_make(c->shape, &rails)) {
-        return HCCL_ERR_NOMEM;
-    }
-    b = hccl_build_start(c, algorithm, n);
-    if (NULL == b) {
-        hccl_rails_free(&rails);
-        return HCCL_ERR_NOMEM;
-    }
-    hccl_build_order(b, rails.order);
-    const hccl_slices_t cut = {rails.rails, 0, hccl_rails_all(&rails)};
-    const int own = hccl_slices_of(&cut, here.me);
-    const int area = hccl_build_scratch(b, n), tmp = hccl_build_scratch(b, n);
-    const int src = hccl_part_node_reduce(b, c, &cut, HCCL_BASE_SEND, area);
-    const int pub = hccl_build_publications(b, 1, rails.widest);
-    const int mine = hccl_build_position(b, c->me);
-    const int mine_by = hccl_rails_of(&rails, here.n, here.me); /* the rail that has my block */
-    hccl_map_t map = hccl_rails_map(&rails, mine_by);
-    int mine_in = area; /* where I find my block if that rail is my own */
-
-    if (0 <= own) {
-        const hccl_team_t team = hccl_team_rail(c, own);
-        const hccl_map_t run = hccl_rails_map(&rails, own);
-        const int first = hccl_map_first(&run, here.node),
-                  count = hccl_map_count(&run, here.node, 1);
-        const bool alone = mine == first && 1 == count;
-
-        mine_in = alone ? HCCL_BASE_RECV : area;
-        hccl_part_ring_reduce_scatter(b, &team, &run, tmp, src, mine_in);
-        if (!alone) {
-            hccl_build_publish(b, pub, area, first, count);
-        }
-    }
-    if (own == mine_by) {
-        hccl_part_move(b, HCCL_BASE_RECV, mine_in, mine, 1);
+    if (owner == h->here.me) {
+        hccl_part_move(h->b, HCCL_BASE_RECV, area, mine, 1);
     } else {
-        hccl_build_fetch(b, HCCL_BASE_RECV, mine, 1, mine_by, pub, hccl_map_first(&map, here.node),
+        hccl_build_fetch(h->b, HCCL_BASE_RECV, mine, 1, owner, pub, hccl_map_first(&map, slot),
                          mine);
     }
-    hccl_rails_free(&rails);
-    return hccl_build_finish(b, plan);
 }
 
-int hccl_algo_reduce_scatter_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+/* Inside the nodes each rail's blocks are combined by who serves it, then between the nodes. Where a
+ * rail serves others than its own rank, those fetch their blocks. */
+int hccl_algo_reduce_scatter_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    hccl_builder_t *b = hccl_build_start(c, algorithm, c->shape->nranks);
-    const hccl_team_t team = hccl_team_by_node(c);
-    const hccl_map_t map = hccl_map_even(0, 1);
+    const int n = c->shape->nranks;
+    hccl_hier_t h;
+    const int rc = hccl_hier_start(&h, c, algorithm, HCCL_HIER_REDUCE);
 
-    if (NULL == b) {
-        return HCCL_ERR_NOMEM;
+    if (HCCL_OK == rc) {
+        const bool alone = hccl_rails_alone(&h.rails, c->me, h.x.slot);
+        const int area = hccl_build_scratch(h.b, n), tmp = hccl_build_scratch(h.b, n);
+
+        hccl_hier_reduce(&h, HCCL_BASE_SEND, area, tmp, alone ? HCCL_BASE_RECV : area);
+        deliver(&h, c, area, alone);
     }
-    hccl_order_by_node(b, c->shape);
-    const int tmp = hccl_build_scratch(b, c->shape->nranks);
+    return hccl_hier_finish(&h, rc, plan);
+}
 
-    hccl_part_ring_reduce_scatter(b, &team, &map, tmp, HCCL_BASE_SEND, HCCL_BASE_RECV);
-    return hccl_build_finish(b, plan);
+/* Among all ranks, node after node. */
+int hccl_algo_reduce_scatter_flat(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    const hccl_way_t *way = hccl_way_of(algorithm);
+    const int n = c->shape->nranks;
+    hccl_stream_t s = {hccl_team_by_node(c), hccl_map_even(0, 1), 1};
+    hccl_exchange_t x;
+    int rc = hccl_exchange_open(&x, way->pattern, n);
+    hccl_builder_t *b = HCCL_OK == rc ? hccl_build_start(c, algorithm, n) : NULL;
+
+    if (NULL != b) {
+        rc = hccl_exchange_order(&x, b, c);
+        const int tmp = hccl_build_scratch(b, n);
+        const int acc = way->pattern->linear ? tmp : hccl_build_scratch(b, n);
+
+        hccl_part_reducing(b, &x, &s, HCCL_BASE_SEND, acc, tmp, HCCL_BASE_RECV);
+        rc = HCCL_OK == rc ? hccl_build_finish(b, plan) : rc;
+    }
+    hccl_exchange_close(&x);
+    return NULL == b ? HCCL_ERR_NOMEM : rc;
 }
 
 /* Halving leaves slot s with the partner whose number is s with its bits reversed, so slot s is

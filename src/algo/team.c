@@ -5,8 +5,6 @@
  *
  * Knows the shape and nothing of plans but their order of blocks. Used by algo/ only.
  */
-#include <stdlib.h>
-
 #include "algo/parts.h"
 
 hccl_team_t hccl_team_all(const hccl_case_t *c)
@@ -86,71 +84,6 @@ int hccl_team_rank(const hccl_team_t *team, int i)
     const int place = (NULL != team->at ? team->at[i] : i) + team->shift;
 
     return NULL != team->ranks ? team->ranks[place] : place;
-}
-
-/* Where run r begins among size ranks. */
-static int run_start(int size, int rails, int r)
-{
-    return (int) ((long long) size * r / rails);
-}
-
-int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_t *rails)
-{
-    const int R = shape->min_local, H = shape->nnodes;
-    int at = 0;
-
-    *rails = (hccl_rails_t){.rails = R, .nnodes = H};
-    rails->start = malloc(((size_t) R * (size_t) H + 1) * sizeof(*rails->start));
-    rails->order = malloc((size_t) shape->nranks * sizeof(*rails->order));
-    if (NULL == rails->start || NULL == rails->order) {
-        hccl_rails_free(rails);
-        return HCCL_ERR_NOMEM;
-    }
-    for (int r = 0; r < R; r++) {
-        for (int v = 0; v < H; v++) {
-            const int *ranks = shape->node_ranks + shape->node_start[v];
-            const int size = shape->node_start[v + 1] - shape->node_start[v];
-            const int end = run_start(size, R, r + 1);
-
-            rails->start[r * H + v] = at;
-            for (int i = run_start(size, R, r); i < end; i++) {
-                rails->order[at++] = ranks[i];
-            }
-            if (rails->widest < at - rails->start[r * H + v]) {
-                rails->widest = at - rails->start[r * H + v];
-            }
-        }
-    }
-    rails->start[R * H] = at;
-    return HCCL_OK;
-}
-
-void hccl_rails_free(hccl_rails_t *rails)
-{
-    free(rails->start);
-    free(rails->order);
-    rails->start = NULL;
-    rails->order = NULL;
-}
-
-hccl_map_t hccl_rails_map(const hccl_rails_t *rails, int rail)
-{
-    return (hccl_map_t){.start = rails->start + rail * rails->nnodes, .per = 1};
-}
-
-hccl_map_t hccl_rails_all(const hccl_rails_t *rails)
-{
-    return (hccl_map_t){.start = rails->start, .per = rails->nnodes};
-}
-
-int hccl_rails_of(const hccl_rails_t *rails, int node_size, int index)
-{
-    int r = 0;
-
-    while (index >= run_start(node_size, rails->rails, r + 1)) {
-        r++;
-    }
-    return r;
 }
 
 void hccl_order_by_node(hccl_builder_t *b, const hccl_shape_t *shape)

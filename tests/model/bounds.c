@@ -19,6 +19,8 @@ typedef struct traffic {
     uint64_t mine;     /* units of the node's own blocks */
     uint64_t smallest; /* of the blocks of any node */
     uint64_t out, in, messages;
+    uint64_t rounds;  /* messages between nodes that wait for one another */
+    uint64_t busiest; /* vectors: what the rank of the node that sends most sends to any rank */
 } traffic_t;
 
 typedef bool (*bound_t)(const traffic_t *t);
@@ -92,13 +94,44 @@ static bool scatters_from_root(const traffic_t *t)
            && t->messages == (root ? (uint64_t) t->shape->nnodes - 1 : 0);
 }
 
-static bool log_messages(const traffic_t *t)
+/* ceil(log2 H) */
+static uint64_t log_nodes(const traffic_t *t)
 {
     uint64_t rounds = 0;
     for (int reach = 1; reach < t->shape->nnodes; reach *= 2) {
         rounds++;
     }
-    return t->messages == rounds;
+    return rounds;
+}
+
+static bool log_messages(const traffic_t *t)
+{
+    return t->messages == log_nodes(t);
+}
+
+/* The bytes of a ring in the fewest rounds for any H. */
+static bool short_allreduce(const traffic_t *t)
+{
+    return ring_allreduce(t) && t->rounds == 2 * log_nodes(t);
+}
+
+static bool short_gather(const traffic_t *t)
+{
+    return gathers_all(t) && t->rounds == log_nodes(t);
+}
+
+/* A node's own blocks come to it from lg H others, which is more than the ring's one where other nodes
+ * are smaller. */
+static bool short_scatter(const traffic_t *t)
+{
+    return t->out == t->n - t->mine && (t->in == t->out || !t->shape->even)
+           && t->rounds == log_nodes(t);
+}
+
+/* Every rank of a node sends an equal part of what the node sends, whatever the others' sizes. */
+static bool shared_allreduce(const traffic_t *t)
+{
+    return ring_allreduce(t) && t->busiest * t->mine == t->out;
 }
 
 static const struct {
@@ -110,6 +143,14 @@ static const struct {
     {HCCL_COLL_ALLREDUCE, "hier_ring", ring_allreduce, "out and in of each node 2(H-1)/H n"},
     {HCCL_COLL_ALLREDUCE, "hier_rhd", halving_allreduce,
      "out and in 2(H-1)/H n, H no power of two: at most 2(P-1)/P n + n"},
+    {HCCL_COLL_ALLREDUCE, "hier_nhr", short_allreduce,
+     "out and in of each node 2(H-1)/H n, 2 lg H rounds"},
+    {HCCL_COLL_ALLREDUCE, "hier_nb", short_allreduce,
+     "out and in of each node 2(H-1)/H n, 2 lg H rounds"},
+    {HCCL_COLL_ALLREDUCE, "hier_pipeline", ring_allreduce, "out and in of each node 2(H-1)/H n"},
+    {HCCL_COLL_ALLREDUCE, "hier_multi_ring", ring_allreduce, "out and in of each node 2(H-1)/H n"},
+    {HCCL_COLL_ALLREDUCE, "hier_ahc", shared_allreduce,
+     "out and in of each node 2(H-1)/H n, all its ranks alike"},
     {HCCL_COLL_BCAST, "hier_tree", once_in, "n into each node"},
     {HCCL_COLL_BCAST, "hier_binary", once_in, "n into each node"},
     {HCCL_COLL_BCAST, "hier_chain", once_in, "n into each node"},
@@ -119,9 +160,26 @@ static const struct {
     {HCCL_COLL_REDUCE, "hier_tree", once_out, "n out of each node"},
     {HCCL_COLL_ALLGATHER, "hier_ring", gathers_all, "(H-1)/H n into each node"},
     {HCCL_COLL_ALLGATHER, "hier_bruck", gathers_all, "(H-1)/H n into each node"},
+    {HCCL_COLL_ALLGATHER, "hier_nhr", short_gather, "(H-1)/H n into each node, lg H rounds"},
+    {HCCL_COLL_ALLGATHER, "hier_nb", short_gather, "(H-1)/H n into each node, lg H rounds"},
+    {HCCL_COLL_ALLGATHER, "hier_ahc", gathers_all, "(H-1)/H n into each node"},
+    {HCCL_COLL_ALLGATHERV, "hier_nhr", short_gather, "(H-1)/H n into each node, lg H rounds"},
+    {HCCL_COLL_ALLGATHERV, "hier_nb", short_gather, "(H-1)/H n into each node, lg H rounds"},
+    {HCCL_COLL_ALLGATHERV, "hier_ahc", gathers_all, "(H-1)/H n into each node"},
     {HCCL_COLL_ALLGATHERV, "hier_ring", gathers_all, "(H-1)/H n into each node"},
     {HCCL_COLL_ALLGATHERV, "hier_bruck", gathers_all, "(H-1)/H n into each node"},
+    {HCCL_COLL_REDUCE_SCATTER, "hier_nhr", short_scatter,
+     "(H-1)/H n out of each node, lg H rounds"},
+    {HCCL_COLL_REDUCE_SCATTER, "hier_nb", short_scatter, "(H-1)/H n out of each node, lg H rounds"},
+    {HCCL_COLL_REDUCE_SCATTER, "hier_pipeline", scatters_all, "(H-1)/H n out of each node"},
+    {HCCL_COLL_REDUCE_SCATTER, "hier_ahc", scatters_all, "(H-1)/H n out of each node"},
     {HCCL_COLL_REDUCE_SCATTER, "hier_ring", scatters_all, "(H-1)/H n out of each node"},
+    {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_nhr", short_scatter,
+     "(H-1)/H n out of each node, lg H rounds"},
+    {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_nb", short_scatter,
+     "(H-1)/H n out of each node, lg H rounds"},
+    {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_pipeline", scatters_all, "(H-1)/H n out of each node"},
+    {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_ahc", scatters_all, "(H-1)/H n out of each node"},
     {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_ring", scatters_all, "(H-1)/H n out of each node"},
     {HCCL_COLL_ALLTOALL, "hier", exchanges_at_once, "L^2 (H-1) m out of each node, H-1 messages"},
     {HCCL_COLL_ALLTOALL, "hier_pairwise", exchanges_all, "L^2 (H-1) m out of each node"},
@@ -157,6 +215,23 @@ static uint64_t node_ranks(const hccl_shape_t *shape, int node)
     return (uint64_t) (shape->node_start[node + 1] - shape->node_start[node]);
 }
 
+/* What the rank of a node that sends most sends, of a vector of n units. */
+static uint64_t busiest_rank(const world_t *w, const hccl_shape_t *shape, int node, uint64_t n)
+{
+    uint64_t most = 0;
+    for (int i = shape->node_start[node]; i < shape->node_start[node + 1]; i++) {
+        const hccl_plan_t *plan = w->plans[shape->node_ranks[i]];
+        uint64_t blocks = 0;
+        for (int j = 0; j < plan->nsteps; j++) {
+            if (HCCL_STEP_SEND == plan->steps[j].kind) {
+                blocks += (uint64_t) plan->steps[j].count;
+            }
+        }
+        most = blocks > most ? blocks : most;
+    }
+    return most * n / (uint64_t) w->plans[0]->nblocks;
+}
+
 /* false: some node breaks the bound, described in why. */
 static bool check_world(const world_t *w, const hccl_shape_t *shape, int root, bound_t bound,
                         char *why)
@@ -180,10 +255,16 @@ static bool check_world(const world_t *w, const hccl_shape_t *shape, int root, b
         t.out = r.node_out[v];
         t.in = r.node_in[v];
         t.messages = r.node_messages[v];
+        t.rounds = (uint64_t) r.rounds;
+        t.busiest = busiest_rank(w, shape, v, t.n);
         if (!bound(&t)) {
-            snprintf(why, HCCL_CHECK_WHY, "node %d: out %llu in %llu in %llu messages, n = %llu", v,
-                     (unsigned long long) t.out, (unsigned long long) t.in,
-                     (unsigned long long) t.messages, (unsigned long long) t.n);
+            snprintf(why, HCCL_CHECK_WHY,
+                     "node %d: out %llu in %llu in %llu messages and %llu rounds, its busiest rank "
+                     "sends "
+                     "%llu, n = %llu",
+                     v, (unsigned long long) t.out, (unsigned long long) t.in,
+                     (unsigned long long) t.messages, (unsigned long long) t.rounds,
+                     (unsigned long long) t.busiest, (unsigned long long) t.n);
             rc = HCCL_ERR_INTERNAL;
         }
     }

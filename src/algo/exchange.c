@@ -1,0 +1,167 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The patterns of exchanges: ring, several rings, pairwise, NHR and NB.
+ *
+ * Used by algo/ only.
+ */
+#include "algo/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rounds of doubling distances. */
+static int log_rounds(int n)
+{
+    int rounds = 0;
+
+    while (1 << rounds < n) {
+        rounds++;
+    }
+    return rounds;
+}
+
+static int linear_rounds(int n)
+{
+    return n - 1;
+}
+
+/* What came in the last round goes on to my neighbour. */
+static hccl_round_t ring(int n, int i)
+{
+    (void) n;
+    return (hccl_round_t){.to = 1, .first = -i, .stride = 1, .count = 1};
+}
+
+/* My block straight to everybody, one after the other. */
+static hccl_round_t pairwise(int n, int i)
+{
+    (void) n;
+    return (hccl_round_t){.to = i + 1, .first = 0, .stride = 1, .count = 1};
+}
+
+/* Nonuniform Bruck: I have the blocks of the members from me on; their number doubles, but for the
+ * last round. */
+static hccl_round_t nb(int n, int i)
+{
+    const int have = 1 << i;
+
+    return (hccl_round_t){
+        .to = -have, .first = 0, .stride = 1, .count = have <= n - have ? have : n - have};
+}
+
+/* Nonuniform hierarchical ring: distances halve, so that most data go to the next member. Before a
+ * round over distance d I have the blocks of the members 2 d, 4 d, ... behind me. */
+static hccl_round_t nhr(int n, int i)
+{
+    const int distance = 1 << (log_rounds(n) - 1 - i);
+
+    return (hccl_round_t){.to = distance,
+                          .first = 0,
+                          .stride = -2 * distance,
+                          .count = (n - 1 + distance) / (2 * distance)};
+}
+
+static const hccl_pattern_t with_ring = {linear_rounds, ring, .linear = true};
+static const hccl_pattern_t with_rings = {linear_rounds, ring, .linear = true, .turns = true};
+static const hccl_pattern_t with_pairs = {linear_rounds, pairwise, .linear = true};
+static const hccl_pattern_t with_nhr = {log_rounds, nhr, .reversed = true};
+static const hccl_pattern_t with_nb = {log_rounds, nb, .linear = false};
+
+static const hccl_way_t ways[] = {
+    {"ring", &with_ring, HCCL_RAILS_SOME, .piped = false},
+    {"multi_ring", &with_rings, HCCL_RAILS_SOME, .piped = false},
+    {"pipeline", &with_ring, HCCL_RAILS_SOME, .piped = true},
+    {"ahc", &with_ring, HCCL_RAILS_ALL, .piped = false},
+    {"pairwise", &with_pairs, HCCL_RAILS_SOME, .piped = false},
+    {"nhr", &with_nhr, HCCL_RAILS_SOME, .piped = false},
+    {"nb", &with_nb, HCCL_RAILS_SOME, .piped = false},
+    {"bruck", &with_nb, HCCL_RAILS_ONE, .piped = false},
+};
+
+const hccl_way_t *hccl_way_of(int algorithm)
+{
+    const char *name = hccl_algos[algorithm].name;
+    const size_t n = sizeof(ways) / sizeof(ways[0]);
+    size_t i = 0;
+
+    name += 0 == strncmp(name, "hier_", 5) ? 5 : 0;
+    while (i + 1 < n && 0 != strcmp(name, ways[i].name)) {
+        i++;
+    }
+    return &ways[i];
+}
+
+/* Member numbers below n in the order of their reversed bits. */
+static void reverse_slots(int *slot, int n)
+{
+    const int bits = log_rounds(n);
+    int next = 0;
+
+    for (int i = 0; i < 1 << bits; i++) {
+        int member = 0;
+
+        for (int bit = 0; bit < bits; bit++) {
+            member |= (i >> bit & 1) << (bits - 1 - bit);
+        }
+        if (member < n) {
+            slot[member] = next++;
+        }
+    }
+}
+
+int hccl_exchange_open(hccl_exchange_t *x, const hccl_pattern_t *pattern, int n)
+{
+    const size_t count = (size_t) n;
+
+    *x = (hccl_exchange_t){.pattern = pattern, .n = n};
+    x->slot = malloc(count * sizeof(*x->slot));
+    x->run = calloc(count, sizeof(*x->run));
+    x->met = calloc(count, sizeof(*x->met));
+    if (NULL == x->slot || NULL == x->run || NULL == x->met) {
+        return HCCL_ERR_NOMEM;
+    }
+    for (int i = 0; i < n; i++) {
+        x->slot[i] = i;
+    }
+    if (pattern->reversed) {
+        reverse_slots(x->slot, n);
+    }
+    return HCCL_OK;
+}
+
+void hccl_exchange_close(hccl_exchange_t *x)
+{
+    free(x->slot);
+    free(x->run);
+    free(x->met);
+}
+
+int hccl_exchange_rounds(const hccl_exchange_t *x)
+{
+    return x->pattern->rounds(x->n);
+}
+
+static int common_divisor(int a, int b)
+{
+    return 0 == b ? a : common_divisor(b, a % b);
+}
+
+/* 1, -1, then the other numbers that are prime to n, with both signs; from the first one again when
+ * there are no more. */
+int hccl_exchange_turn(const hccl_exchange_t *x, int i)
+{
+    if (!x->pattern->turns || 2 >= x->n) {
+        return 1;
+    }
+    for (int left = i;;) {
+        for (int turn = 1; 2 * turn < x->n; turn++) {
+            if (1 == common_divisor(x->n, turn)) {
+                if (left < 2) {
+                    return 0 == left ? turn : -turn;
+                }
+                left -= 2;
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Exchanges between the members of teams of equal size: every member's block to all members
+ * (gathering), and the same backwards: every member's block of all members combined at him
+ * (reducing). A pattern says who sends what in which round; the messages follow from it.
+ *
+ * Patterns are the same seen from each member, so a pattern is written in distances between members,
+ * round the end. Knows no collective, as the other parts (parts.h). Only files of algo/ may include
+ * this header.
+ */
+#ifndef HCCL_ALGO_EXCHANGE_H
+#define HCCL_ALGO_EXCHANGE_H
+
+#include "algo/parts.h"
+
+/** One round of gathering: I send to the member `to` ahead of me, and receive from the one as far
+ *  behind, the blocks of the members first, first + stride, ... (count of them) ahead of the
+ *  sender. */
+typedef struct hccl_round {
+    int to, first, stride, count;
+} hccl_round_t;
+
+/** Every member gets each block once, from one who has it already. */
+typedef struct hccl_pattern {
+    int (*rounds)(int n);
+    hccl_round_t (*round)(int n, int i); /* round 0 sends the sender's own block */
+    bool linear;                         /* as many rounds as members, one block in each */
+    bool
+        reversed; /* blocks lie in the order of the members' numbers with their bits reversed, where
+                      what travels together lies together */
+    bool turns;   /* linear; of several exchanges at once, each goes round in another way */
+} hccl_pattern_t;
+
+/** What an algorithm does between nodes, or between all ranks. */
+typedef struct hccl_way {
+    const char *name; /* of the algorithm, without "hier_" */
+    const hccl_pattern_t *pattern;
+    hccl_rails_who_t who; /* which ranks of a node take part */
+    bool
+        piped; /* what comes from other nodes is combined while the next share of the own node is */
+} hccl_way_t;
+
+const hccl_way_t *hccl_way_of(int algorithm);
+
+/** An exchange under way, for all my teams alike. */
+typedef struct hccl_exchange {
+    const hccl_pattern_t *pattern;
+    int n;        /* members */
+    int *slot;    /* [n] where the block of a member lies among the n of the map */
+    int *run;     /* [n] the blocks of a message, by slot */
+    int low, end; /* where they lie */
+    bool *met;    /* [n] reducing: I have combined something into the block of the member that far
+                   ahead of me */
+} hccl_exchange_t;
+
+/** HCCL_OK or HCCL_ERR_NOMEM; close in both cases. */
+HCCL_CHECKED int hccl_exchange_open(hccl_exchange_t *x, const hccl_pattern_t *pattern, int n);
+void hccl_exchange_close(hccl_exchange_t *x);
+
+int hccl_exchange_rounds(const hccl_exchange_t *x);
+
+/** The member so far ahead of member `me`. */
+int hccl_exchange_ahead(const hccl_exchange_t *x, int me, int turn, int distance);
+
+/** For an exchange of all ranks' blocks among hccl_team_by_node: orders them by slot. HCCL_OK or
+ *  HCCL_ERR_NOMEM. */
+HCCL_CHECKED int hccl_exchange_order(const hccl_exchange_t *x, hccl_builder_t *b,
+                                     const hccl_case_t *c);
+
+/** One team that I am a member of. */
+typedef struct hccl_stream {
+    hccl_team_t team;
+    hccl_map_t map; /* by slot */
+    int turn;       /* distances are multiplied by it; prime to n */
+} hccl_stream_t;
+
+/** The turn of exchange number i of several. */
+int hccl_exchange_turn(const hccl_exchange_t *x, int i);
+
+/** Starts the messages of a round; the caller waits. A member `complete` (-1: none) that has all
+ *  blocks already is sent nothing. */
+void hccl_exchange_gather(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int base,
+                          int complete, int i);
+
+/** Linear patterns: whose block has come to member `me` in a round; before the first one, his own. */
+int hccl_exchange_source(const hccl_exchange_t *x, int me, int turn, int i);
+
+/** Starts the messages of round i of reducing. What I have combined is in acc, else in src; what
+ *  comes goes to tmp. */
+void hccl_exchange_reduce(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int src,
+                          int acc, int tmp, int i);
+
+/** After the wait: acc = what has come combined with mine; in the last round dst, for my block.
+ *  acc and tmp may be the same area if the pattern is linear. */
+void hccl_exchange_combine(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int src,
+                           int acc, int tmp, int dst, int i);
+
+/** After the combinations of all streams in round i. */
+void hccl_exchange_reduced(hccl_exchange_t *x, int i);
+
+/** The members whose blocks meet mine in round i of reducing (sent false), or that I send. */
+hccl_round_t hccl_exchange_touched(const hccl_exchange_t *x, int i, bool sent);
+
+/* ---- whole exchanges for one team ------------------------------------------------------------- */
+
+/** Every member's slot of base to all members. */
+void hccl_part_gathering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int base,
+                         int complete);
+
+/** dst = src of all members combined, of my slot only. acc (may be dst) and tmp are overwritten. */
+void hccl_part_reducing(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int src,
+                        int acc, int tmp, int dst);
+
+#endif
