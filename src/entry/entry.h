@@ -8,6 +8,7 @@
 #define HCCL_ENTRY_ENTRY_H
 
 #include "exec/drive.h"
+#include "exec/repeat.h"
 
 /** The module of one communicator. */
 typedef struct mca_coll_hccl_module_t {
@@ -20,14 +21,16 @@ static inline hccl_comm_t *hccl_entry_comm(mca_coll_base_module_t *module)
     return &((mca_coll_hccl_module_t *) module)->hc;
 }
 
-/** Runs a described call to its end. */
-static inline int hccl_entry_run(mca_coll_base_module_t *module, hccl_call_t call)
-{
-    hccl_exec_t x;
-    x.call = call;
-    x.hc = hccl_entry_comm(module);
-    return hccl_drive_blocking(&x);
-}
+/** Runs a call to its end. A macro, for speed: `call`, an expression, is put together in memory only
+ *  when there is no record of a call like it. */
+#define hccl_entry_run(module, call)                                      \
+    __extension__({                                                       \
+        hccl_comm_t *hc_ = hccl_entry_comm(module);                       \
+        hccl_repeat_t *repeat_ = hccl_repeat_find(hc_, call);             \
+        HCCL_LIKELY(NULL != repeat_)                                      \
+        ? hccl_repeat_run(hc_, repeat_, (call).send.buf, (call).recv.buf) \
+        : hccl_drive_blocking(hc_, call);                                 \
+    })
 
 /** Starts it. */
 static inline int hccl_entry_start(mca_coll_base_module_t *module, hccl_call_t call,

@@ -34,6 +34,9 @@ void hccl_comm_fini(hccl_comm_t *hc)
     for (int i = 0; i < HCCL_ORDERS * HCCL_LANES; i++) {
         hccl_lane_close(&hc->lanes[i / HCCL_LANES][i % HCCL_LANES]);
     }
+    for (int i = 0; i < HCCL_REPEATS; i++) {
+        free(hc->repeats[i]);
+    }
     hccl_cache_clear(&hc->plans);
     OBJ_DESTRUCT(&hc->plan_lock);
     hccl_shape_free(hc->shape);

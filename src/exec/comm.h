@@ -17,6 +17,7 @@
 #include "tier/lane.h"
 
 struct hccl_exec;
+struct hccl_repeat;
 
 /** Lanes by size of publication: the smallest one that takes a plan's publications uncut is used,
  *  or one of the large ones with segments: WIDE when the plan also crosses the network, where
@@ -76,7 +77,7 @@ typedef struct hccl_memo {
                                these pointers mean the same objects for ever */
 } hccl_memo_t;
 
-enum { HCCL_MEMOS = 16 };
+enum { HCCL_MEMOS = 16, HCCL_REPEATS = 16 };
 
 /** Operations on one lane, in the order of the calls: each starts when its predecessor has ended on
  *  this rank. Operations that need no lane never wait. */
@@ -106,6 +107,7 @@ typedef struct hccl_comm {
     hccl_plan_cache_t plans;
     hccl_memo_t memo[HCCL_MEMOS];
     struct hccl_trials *trials; /* exec/trial.c; made when a buffer in the heap is first seen */
+    struct hccl_repeat *repeats[HCCL_REPEATS]; /* of blocking calls: repeat.h; NULL: none */
     hccl_lane_t lanes[HCCL_ORDERS][HCCL_LANES];
     hccl_queue_t queues[HCCL_ORDERS][HCCL_LANES];
     uint32_t next_op[HCCL_ORDERS]; /* operations begun so far that every rank takes part in */

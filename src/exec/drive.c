@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "exec/repeat.h"
 #include "exec/turn.h"
 
 static struct {
@@ -113,10 +114,9 @@ static void progress_and_yield(void)
     }
 }
 
-static void pause_waiting(const hccl_exec_t *x, int *polls)
+void hccl_drive_pause(bool messages, int *polls)
 {
-    if (++*polls
-        < (x->plan->max_requests > 0 || hccl_engine.oversubscribed ? 1 : hccl_engine.spin)) {
+    if (++*polls < (messages || hccl_engine.oversubscribed ? 1 : hccl_engine.spin)) {
         relax();
         return;
     }
@@ -137,9 +137,13 @@ static void wait_on_list(hccl_exec_t *x)
     }
 }
 
-int hccl_drive_blocking(hccl_exec_t *x)
+int hccl_drive_blocking(hccl_comm_t *hc, hccl_call_t call)
 {
+    hccl_exec_t exec;
+    hccl_exec_t *x = &exec;
     bool nothing;
+    x->call = call;
+    x->hc = hc;
     x->persistent = false;
     x->instance = HCCL_INSTANCE_BLOCKING;
     x->request = NULL;
@@ -162,8 +166,11 @@ int hccl_drive_blocking(hccl_exec_t *x)
             moved = false;
             polls = 0;
         } else {
-            pause_waiting(x, &polls);
+            hccl_drive_pause(x->plan->max_requests > 0, &polls);
         }
+    }
+    if (OMPI_SUCCESS == x->error) {
+        hccl_repeat_learn(x);
     }
     return hccl_exec_unbind(x);
 }

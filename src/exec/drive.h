@@ -32,8 +32,12 @@ OBJ_CLASS_DECLARATION(hccl_request_t);
 HCCL_CHECKED int hccl_drive_init(void);
 void hccl_drive_fini(void);
 
-/** x: on the caller's stack, call and hc filled. */
-HCCL_CHECKED int hccl_drive_blocking(hccl_exec_t *x);
+/** Runs a call to its end. */
+HCCL_CHECKED int hccl_drive_blocking(hccl_comm_t *hc, hccl_call_t call);
+
+/** One pause between two polls of a blocking call, and now and then progress for everything else.
+ *  messages: it waits for messages too. *polls: 0 whenever something has come, else left alone. */
+void hccl_drive_pause(bool messages, int *polls);
 
 /** The next three steps make a nonblocking operation: take a request, fill request->x.call, start
  *  it (which consumes it, also on failure). NULL: no memory. */
