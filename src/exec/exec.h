@@ -154,6 +154,9 @@ void *hccl_exec_take(hccl_exec_t *x, size_t bytes);
 /** Sets the cursors up. */
 HCCL_CHECKED int hccl_run_begin(hccl_exec_t *x);
 
+/** Says which units a cursor is about: those of segment seg. */
+void hccl_run_place(const hccl_exec_t *x, hccl_cursor_t *c, int seg);
+
 /** MEASURE: takes the scratch areas of a sized plan. Ends the job when there is no memory. */
 void hccl_run_measure(hccl_exec_t *x);
 

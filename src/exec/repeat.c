@@ -79,6 +79,9 @@ int hccl_repeat_run(hccl_comm_t *hc, hccl_repeat_t *r, const void *sbuf, const v
             combine(r, step, source, first_tag, buffers);
             source += step->nsrc;
         }
+        if (0 != step->ack) {
+            hccl_lane_acknowledge(lane, first_tag + step->ack - 1);
+        }
     }
     hccl_lane_acknowledge(lane, lane->last);
     return OMPI_SUCCESS;
@@ -91,35 +94,49 @@ static bool is_lasting(const hccl_side_t *side)
     return NULL != side->type && ompi_datatype_is_predefined(side->type);
 }
 
-/* Whether this rank may publish the call's data in place, which depends on where they lie. */
+/* Whether the call's publications are long enough to be made in place. */
 static bool may_lend(const hccl_exec_t *x)
 {
     return x->lane_kind > HCCL_LANE_SMALL && HCCL_ZERO_COPY_NEVER != hccl_engine.zero_copy
-           && hccl_engine.zero_copy_min <= HCCL_REPEAT_BYTES;
+           && x->lane->direct && x->units * x->unit >= hccl_engine.zero_copy_min;
 }
 
-/* Whether the way that a call took depends on nothing but its key. */
+/* Whether the way that a call took depends on nothing but its key and where its buffers lie. */
 static bool can_be_kept(const hccl_exec_t *x)
 {
     const hccl_plan_t *plan = x->plan;
     hccl_sides_t sides = hccl_sides_of(x);
-    return x->units * x->unit <= HCCL_REPEAT_BYTES && NULL != x->lane && !may_lend(x) && !x->flat
-           && 1 == x->nseg && 0 == x->nowned && HCCL_VIEW_TABLE != x->grid && 0 == plan->ntmp
-           && 0 == plan->max_requests && (uint64_t) plan->npub <= x->lane->nslots / 2
+    return x->units * x->unit <= HCCL_REPEAT_BYTES && NULL != x->lane && !x->flat
+           && x->nseg * plan->nsteps <= HCCL_REPEAT_STEPS && 0 == x->nowned
+           && HCCL_VIEW_TABLE != x->grid && 0 == plan->ntmp && 0 == plan->max_requests
+           && (uint64_t) plan->npub <= x->lane->nslots / 2
            && (!hccl_has_send(x, &sides) || is_lasting(&x->call.send))
            && (!hccl_has_recv(x, &sides) || is_lasting(&x->call.recv))
            && (NULL == x->call.op
-               || (ompi_op_is_intrinsic(x->call.op) && NULL != x->combine.kernel));
+               || (ompi_op_is_intrinsic(x->call.op) && NULL != x->combine.kernel))
+           && !(may_lend(x)
+                && (hccl_lane_reaches(x->lane, x->call.send.buf)
+                    || hccl_lane_reaches(x->lane, x->call.recv.buf)));
+}
+
+/* Whether this rank does nothing but publish, or does not publish. */
+static bool goes_one_way(const hccl_plan_t *plan)
+{
+    int publishes = 0;
+    for (int i = 0; i < plan->nsteps; i++) {
+        publishes += HCCL_STEP_PUBLISH == plan->steps[i].kind;
+    }
+    return 0 == publishes || plan->nsteps == publishes;
 }
 
 /* An operand as (buffer, offset, bytes). False: it is not one run. */
-static bool resolve(const hccl_exec_t *x, int base, int first, int count, uint8_t *buffer,
-                    size_t *offset, size_t *bytes)
+static bool resolve(const hccl_exec_t *x, const hccl_cursor_t *c, int base, int first, int count,
+                    uint8_t *buffer, size_t *offset, size_t *bytes)
 {
     hccl_sides_t sides = hccl_sides_of(x);
     bool recv = HCCL_BASE_RECV == base;
     hccl_run_t run;
-    if (!hccl_locate_range(x, &x->cursor[0], base, first, count, &run)) {
+    if (!hccl_locate_range(x, c, base, first, count, &run)) {
         return false;
     }
     if (sides.in_place) {
@@ -132,26 +149,31 @@ static bool resolve(const hccl_exec_t *x, int base, int first, int count, uint8_
     return true;
 }
 
-static bool keep_source(const hccl_exec_t *x, const hccl_step_t *step, const hccl_source_t *from,
-                        hccl_repeat_source_t *to)
+/* The number of a segment's publication among those of all segments. */
+static uint32_t number_of(const hccl_exec_t *x, const hccl_cursor_t *c, int number)
+{
+    return (uint32_t) (c->seg * x->plan->npub + number);
+}
+
+static bool keep_source(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_step_t *step,
+                        const hccl_source_t *from, hccl_repeat_source_t *to)
 {
     to->peer = from->peer;
     if (from->peer >= 0) {
-        to->number = (uint32_t) from->base;
+        to->number = number_of(x, c, from->base);
         to->offset =
-            hccl_range_units(x, &x->cursor[0], from->pub_first, from->first - from->pub_first)
-            * x->unit;
+            hccl_range_units(x, c, from->pub_first, from->first - from->pub_first) * x->unit;
         return true;
     }
     uint8_t buffer;
     size_t bytes;
-    bool is_run = resolve(x, from->base, from->first, step->count, &buffer, &to->offset, &bytes);
+    bool is_run = resolve(x, c, from->base, from->first, step->count, &buffer, &to->offset, &bytes);
     to->number = buffer;
     return is_run;
 }
 
-static bool keep_step(const hccl_exec_t *x, const hccl_step_t *step, hccl_repeat_step_t *to,
-                      hccl_repeat_source_t *source)
+static bool keep_step(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_step_t *step,
+                      hccl_repeat_step_t *to, hccl_repeat_source_t *source)
 {
     switch ((hccl_step_kind_t) step->kind) {
     case HCCL_STEP_PUBLISH:
@@ -164,29 +186,52 @@ static bool keep_step(const hccl_exec_t *x, const hccl_step_t *step, hccl_repeat
         return false;
     }
     *to = (hccl_repeat_step_t){.publishes = HCCL_STEP_PUBLISH == step->kind,
-                               .number = (uint32_t) step->pub};
-    if (!resolve(x, step->base, step->first, step->count, &to->buffer, &to->offset, &to->bytes)
-        || to->bytes > HCCL_REPEAT_BYTES) {
+                               .number = number_of(x, c, step->pub)};
+    if (!resolve(x, c, step->base, step->first, step->count, &to->buffer, &to->offset,
+                 &to->bytes)) {
         return false;
     }
+    /* With one segment, what is read is acknowledged at the end. */
+    to->ack = 1 == x->nseg || 0 == step->ack ? 0 : number_of(x, c, step->ack);
     if (to->publishes) {
         return true;
     }
     to->nsrc = step->nsrc;
     for (int i = 0; i < step->nsrc; i++) {
-        if (!keep_source(x, step, &x->plan->sources[step->src + i], &source[i])) {
+        if (!keep_source(x, c, step, &x->plan->sources[step->src + i], &source[i])) {
             return false;
         }
     }
     return true;
 }
 
-/* A record with room for a plan in this place; NULL: none. */
-static hccl_repeat_t *make_room(hccl_repeat_t **place, const hccl_plan_t *plan)
+/* All steps of one segment, from r->nsteps on. */
+static bool keep_segment(const hccl_exec_t *x, int seg, hccl_repeat_t *r)
 {
-    size_t steps = (size_t) plan->nsteps * sizeof(hccl_repeat_step_t);
-    size_t bytes =
-        sizeof(hccl_repeat_t) + steps + (size_t) plan->nsources * sizeof(hccl_repeat_source_t);
+    const hccl_plan_t *plan = x->plan;
+    hccl_repeat_source_t *source = r->sources + seg * plan->nsources;
+    hccl_cursor_t cursor;
+    hccl_run_place(x, &cursor, seg);
+    for (int i = 0; i < plan->nsteps; i++) {
+        hccl_repeat_step_t *step = &r->steps[r->nsteps++];
+        if (!keep_step(x, &cursor, &plan->steps[i], step, source)) {
+            return false;
+        }
+        source += step->nsrc;
+        if (x->nseg > 1 && plan->nsteps - 1 == i) {
+            /* A peer that publishes waits for the acknowledgements of all, also of who reads nothing. */
+            step->ack = number_of(x, &cursor, plan->npub);
+        }
+    }
+    return true;
+}
+
+/* A record with room for the steps of all segments in this place; NULL: none. */
+static hccl_repeat_t *make_room(hccl_repeat_t **place, const hccl_exec_t *x)
+{
+    size_t steps = (size_t) (x->nseg * x->plan->nsteps) * sizeof(hccl_repeat_step_t);
+    size_t sources = (size_t) (x->nseg * x->plan->nsources) * sizeof(hccl_repeat_source_t);
+    size_t bytes = sizeof(hccl_repeat_t) + steps + sources;
     hccl_repeat_t *r = *place;
     if (NULL == r || r->room < bytes) {
         free(r);
@@ -205,31 +250,30 @@ void hccl_repeat_learn(const hccl_exec_t *x)
 {
     hccl_repeat_key_t key = hccl_repeat_key(x->call);
     hccl_repeat_t **place = hccl_repeat_place(x->hc, key);
-    if (!can_be_kept(x)) {
+    if (!can_be_kept(x) || (x->nseg > 1 && !goes_one_way(x->plan))) {
         return;
     }
     if (NULL != *place && (*place)->wanted) {
         (*place)->wanted = false;
         return;
     }
-    hccl_repeat_t *r = make_room(place, x->plan);
+    hccl_repeat_t *r = make_room(place, x);
     if (NULL == r) {
         return;
     }
-    hccl_repeat_source_t *source = r->sources;
     r->wanted = true;
+    r->lends = may_lend(x);
     r->key = key;
     r->lane = x->lane;
     r->combine = x->combine;
-    r->npub = (uint32_t) x->plan->npub;
+    r->npub = (uint32_t) (x->nseg * x->plan->npub);
     r->signature = x->signature;
-    r->nsteps = (uint16_t) x->plan->nsteps;
-    for (int i = 0; i < x->plan->nsteps; i++) {
-        if (!keep_step(x, &x->plan->steps[i], &r->steps[i], source)) {
+    r->nsteps = 0;
+    for (int seg = 0; seg < x->nseg; seg++) {
+        if (!keep_segment(x, seg, r)) {
             r->key.coll = -1; /* no call's */
             r->wanted = false;
             return;
         }
-        source += r->steps[i].nsrc;
     }
 }

@@ -8,7 +8,9 @@
  * the same tags; peers cannot tell which way a rank takes.
  *
  * A call has a record only where nothing is left to find out: predefined types and ops, no packing,
- * no scratch, no messages, one segment, short publications (HCCL_REPEAT_BYTES), the lane open.
+ * no scratch, no messages, data up to HCCL_REPEAT_BYTES, the lane open, buffers that are not to be
+ * published in place. With several segments, this rank must only publish or only read: then there is
+ * nothing to be gained by overlapping its segments, and they can be done one after the other.
  * Everything else takes the long way (drive.c). Used by entry/ and by drive.c.
  */
 #ifndef HCCL_EXEC_REPEAT_H
@@ -33,16 +35,17 @@ enum { HCCL_REPEAT_SEND, HCCL_REPEAT_RECV };
 /** Where a step reads. */
 typedef struct hccl_repeat_source {
     int32_t peer;    /* index within my node, -1: a user's buffer */
-    uint32_t number; /* peer: publication number; else HCCL_REPEAT_SEND or RECV */
+    uint32_t number; /* peer: publication number as above; else HCCL_REPEAT_SEND or RECV */
     size_t offset;   /* bytes, in the publication or in the buffer */
 } hccl_repeat_source_t;
 
-/** A step of the plan. */
+/** A step of the plan, for one segment. */
 typedef struct hccl_repeat_step {
     bool publishes;  /* PUBLISH; else COPY, FETCH, REDUCE or FOLD */
     uint8_t buffer;  /* of the operand: HCCL_REPEAT_SEND or RECV */
     uint16_t nsrc;   /* sources */
-    uint32_t number; /* PUBLISH: publication number */
+    uint32_t number; /* PUBLISH: publication number, counted through all segments */
+    uint32_t ack;    /* publications below this number are read after this step; 0: as before */
     size_t offset;   /* of the operand in the buffer */
     size_t bytes;    /* of the operand */
 } hccl_repeat_step_t;
@@ -52,17 +55,21 @@ typedef struct hccl_repeat {
     hccl_repeat_key_t key;
     hccl_lane_t *lane;
     hccl_combine_t combine;
-    uint32_t npub;      /* publication numbers of the plan */
+    uint32_t npub;      /* publication numbers of all segments */
     uint32_t signature; /* exec.h */
     uint16_t nsteps;
-    bool wanted;                   /* used since another call asked for its place */
-    size_t room;                   /* bytes allocated */
+    bool lends;  /* publications are long enough to be made in place: not for buffers in the heap */
+    bool wanted; /* used since another call asked for its place */
+    size_t room; /* bytes allocated */
     hccl_repeat_source_t *sources; /* of all steps, one after the other; behind the steps */
     hccl_repeat_step_t steps[];    /* [nsteps] */
 } hccl_repeat_t;
 
-/** Longest publication: beyond it, the bytes cost more than finding the way. */
-#define HCCL_REPEAT_BYTES ((size_t) 16384)
+/** Longest vector or block: beyond it, finding the way costs less than a hundredth. */
+#define HCCL_REPEAT_BYTES ((size_t) 1 << 20)
+
+/** Most steps of a record. */
+#define HCCL_REPEAT_STEPS 64
 
 /** The key of a call. */
 static inline hccl_repeat_key_t hccl_repeat_key(hccl_call_t call)
@@ -101,7 +108,14 @@ static inline hccl_repeat_t *hccl_repeat_find(hccl_comm_t *hc, hccl_call_t call)
     }
     hccl_repeat_key_t key = hccl_repeat_key(call);
     hccl_repeat_t *r = *hccl_repeat_place(hc, key);
-    return NULL != r && hccl_repeat_is(r, key) ? r : NULL;
+    if (NULL == r || !hccl_repeat_is(r, key)) {
+        return NULL;
+    }
+    return HCCL_UNLIKELY(r->lends)
+                   && (hccl_lane_reaches(r->lane, call.send.buf)
+                       || hccl_lane_reaches(r->lane, call.recv.buf))
+               ? NULL
+               : r;
 }
 
 /** Runs a call to its end by its record. */

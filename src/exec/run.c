@@ -90,21 +90,26 @@ void hccl_run_give_up(const hccl_exec_t *x)
                    hccl_coll_info[x->call.coll].name, x->hc->comm->c_name);
 }
 
+void hccl_run_place(const hccl_exec_t *x, hccl_cursor_t *c, int seg)
+{
+    size_t blocks = (size_t) x->plan->nblocks;
+    c->seg = seg;
+    c->at = (size_t) seg * x->seg_units;
+    c->units = x->units > c->at ? hccl_min(x->units - c->at, x->seg_units) : 0;
+    c->q = HCCL_VIEW_VECTOR != x->grid || 1 == blocks ? c->units : (c->units + blocks - 1) / blocks;
+}
+
 /* Begins the next segment on its cursor. Segment s always runs on cursor s mod ncursors, on all
  * ranks: messages of different segments are told apart by their cursor's tag, and those of one
  * cursor come one after the other. */
 static void start_segment(hccl_exec_t *x)
 {
-    size_t blocks = (size_t) x->plan->nblocks;
     hccl_cursor_t *c = &x->cursor[x->next_seg % x->ncursors];
-    c->seg = x->next_seg++;
+    hccl_run_place(x, c, x->next_seg++);
     c->step = 0;
     c->nreq = 0;
     c->ack = 0;
     c->stages = NULL;
-    c->at = (size_t) c->seg * x->seg_units;
-    c->units = x->units > c->at ? hccl_min(x->units - c->at, x->seg_units) : 0;
-    c->q = HCCL_VIEW_VECTOR != x->grid || 1 == blocks ? c->units : (c->units + blocks - 1) / blocks;
     x->running++;
 }
 

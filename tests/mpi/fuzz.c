@@ -127,7 +127,8 @@ static void draw_reduction(struct rng *r, struct spec *sp)
     sp->unit = layout_get(sp->kind, (enum shape) s)->m;
 }
 
-static void draw_spec(struct rng *r, struct spec *sp, size_t limit)
+/* is_long: of a length that is cut into segments. */
+static void draw_spec(struct rng *r, struct spec *sp, size_t limit, bool is_long)
 {
     static const int unit_draw[] = {1, 1, 2, 3, 4, 4, 12, 24, 60, 120};
     size_t bytes, peers;
@@ -144,7 +145,7 @@ static void draw_spec(struct rng *r, struct spec *sp, size_t limit)
             sp->shape_s = sp->shape_r = SH_PLAIN;
         }
     }
-    bytes = draw_bytes(r);
+    bytes = is_long ? (16u << 10) + rng_below(r, 512u << 10) : draw_bytes(r);
     /* Blocks may be twice as large as typical, and there is one per rank of the world at most. */
     peers = (size_t) comms_get(0)->size * (PAT_REDSCAT == colls[sp->coll].pattern ? 4 : 2);
     bytes = bytes * peers > limit ? limit / peers : bytes;
@@ -159,6 +160,31 @@ static void draw_spec(struct rng *r, struct spec *sp, size_t limit)
     sp->sloppy = rng_chance(r, 50);
     sp->root = (unsigned) rng_below(r, 1u << 16);
     sp->seed = rng_next(r);
+}
+
+/* Makes a call that differs from an earlier one in one thing. */
+static void draw_relative(struct rng *r, struct spec *sp, const struct spec *of)
+{
+    enum op_id op = (enum op_id) rng_below(r, OP_COUNT);
+
+    *sp = *of;
+    switch (rng_below(r, 4)) {
+    case 0:
+        if (coll_is_reduction(of->coll) && !op_is_user(of->op) && !op_is_user(op)
+            && op_accepts(op, of->kind)) {
+            sp->op = op;
+        }
+        break;
+    case 1:
+        sp->root++;
+        break;
+    case 2:
+        sp->inplace = !of->inplace;
+        break;
+    default:
+        sp->units += 0 < of->units ? 1 : 0;
+        break;
+    }
 }
 
 static void draw_case(struct test_case *tc, long number)
@@ -179,10 +205,24 @@ static void draw_case(struct test_case *tc, long number)
                                               : 1;
     tc->nrounds = FL_PERSISTENT == tc->flavour ? 1 + (int) rng_below(r, 5) : 1;
     tc->mixed_order = rng_chance(r, 50);
+    if (FL_BLOCKING == tc->flavour && rng_chance(r, 30)) {
+        /* Like calls with other buffers, one to three of them in turn. */
+        tc->nops = 1 + (int) rng_below(r, 3);
+        tc->nrounds = 2 + (int) rng_below(r, 5);
+        tc->mixed_order = false;
+    }
     tc->early_reference = rng_chance(r, 30);
     tc->drop_types = rng_chance(r, 25) && !avoid.droptypes;
     for (int i = 0; i < tc->nops; i++) {
-        draw_spec(r, &tc->spec[i], opt.maxbytes / (size_t) (tc->nops * tc->nrounds));
+        bool repeats = 1 < tc->nrounds && FL_BLOCKING == tc->flavour;
+        draw_spec(r, &tc->spec[i], opt.maxbytes / (size_t) (tc->nops * tc->nrounds),
+                  repeats && rng_chance(r, 10));
+        if (repeats && rng_chance(r, 60) && !coll_is_reduction(tc->spec[i].coll)) {
+            tc->spec[i].shape_s = tc->spec[i].shape_r = SH_PLAIN;
+        }
+        if (0 < i && FL_BLOCKING == tc->flavour && rng_chance(r, 70)) {
+            draw_relative(r, &tc->spec[i], &tc->spec[i - 1]);
+        }
         tc->blocking[i] = FL_MULTI == tc->flavour && !tc->mixed_order && rng_chance(r, 15);
     }
     /* Several operations on one communicator are the harder case. */
@@ -379,6 +419,21 @@ static void issue_order(struct test_case *tc, int *order)
     }
 }
 
+/* Other memory with other contents for the same calls. */
+static void renew(struct test_case *tc, int round)
+{
+    void *pad = malloc(1 + (size_t) rng_below(&tc->local, 1 << 12));
+
+    for (int i = 0; i < tc->nops; i++) {
+        inst_free(&tc->inst[i]);
+        tc->part[i] = inst_build(&tc->inst[i], &tc->spec[i]);
+        if (tc->part[i]) {
+            inst_fill(&tc->inst[i], round);
+        }
+    }
+    free(pad);
+}
+
 static void run_started(struct test_case *tc)
 {
     int order[MAX_OPS], pending[MAX_OPS], n = 0;
@@ -507,6 +562,10 @@ static void run_case(long number)
         run_persistent(&tc);
     } else {
         run_started(&tc);
+        for (int round = 1; round < tc.nrounds; round++) {
+            renew(&tc, round);
+            run_started(&tc);
+        }
     }
     for (int i = 0; i < tc.nops; i++) {
         inst_free(&tc.inst[i]);
