@@ -66,6 +66,7 @@ static MPI_Op user_handles[3];
     (void) x;       \
     return y;
 #define OPS_GRP_INT(T) INT_OPS(T)
+#define OPS_GRP_FINT(T) INT_OPS(T)
 #define OPS_GRP_FLT(T) FLT_OPS(T)
 #define OPS_GRP_CPX(T) CPX_OPS(T)
 #define OPS_GRP_LOG(T) LOG_OPS(T)
@@ -86,12 +87,12 @@ static MPI_Op user_handles[3];
             y[i] = one_##id(op, x[i], y[i]);                                    \
         }                                                                       \
     }
-#define PAIR(id, ctype, mpitype)                                                \
+#define PAIR(id, ctype, ktype, mpitype)                                         \
     static void all_##id(enum op_id op, const void *in, void *inout, int count) \
     {                                                                           \
         struct pair {                                                           \
             ctype v;                                                            \
-            int k;                                                              \
+            ktype k;                                                            \
         };                                                                      \
         const struct pair *x = in;                                              \
         struct pair *y = inout;                                                 \
@@ -116,7 +117,7 @@ static void predefined(enum op_id op, enum kind_id kind, const void *in, void *i
     case K_##id:                        \
         all_##id(op, in, inout, count); \
         break;
-#define PAIR(id, ctype, mpitype)        \
+#define PAIR(id, ctype, ktype, mpitype) \
     case K_##id:                        \
         all_##id(op, in, inout, count); \
         break;
@@ -232,6 +233,8 @@ bool op_accepts(enum op_id op, enum kind_id kind)
     switch (kinds[kind].group) {
     case GRP_INT:
         return OP_MINLOC != op && OP_MAXLOC != op && (K_int == kind || !op_is_user(op));
+    case GRP_FINT:
+        return op <= OP_MAX || (OP_BAND <= op && op <= OP_BXOR);
     case GRP_FLT:
         return op <= OP_MAX;
     case GRP_LOG:
@@ -271,16 +274,9 @@ static int small_value(enum op_id op, uint64_t r)
     return OP_PROD == op ? factors[r % 8] : (int) (r % 41) - 20;
 }
 
-static void put_number(char *at, enum group group, size_t len, enum op_id op, uint64_t r,
-                       uint64_t r2)
+static void put_float(char *at, size_t len, int v)
 {
-    int v = small_value(op, r);
-
-    if (GRP_CPX == group && sizeof(float _Complex) == len) {
-        memcpy(at, (float[]){(float) v, (float) (small_value(op, r2) % 2)}, len);
-    } else if (GRP_CPX == group) {
-        memcpy(at, (double[]){v, small_value(op, r2) % 2}, len);
-    } else if (sizeof(float) == len) {
+    if (sizeof(float) == len) {
         memcpy(at, &(float){(float) v}, len);
     } else if (sizeof(double) == len) {
         memcpy(at, &(double){v}, len);
@@ -292,48 +288,63 @@ static void put_number(char *at, enum group group, size_t len, enum op_id op, ui
     }
 }
 
+static void put_complex(char *at, size_t len, enum op_id op, uint64_t r)
+{
+    put_float(at, len / 2, small_value(op, r));
+    put_float(at + len / 2, len / 2, small_value(op, r >> 20) % 2);
+}
+
+static void put_integer(char *at, size_t len, long v)
+{
+    memcpy(at, &v, len);
+}
+
 static void put_pair(char *at, const struct kind *k, uint64_t r)
 {
-    int v = (int) (r % 5) - 2, index = (int) (r >> 32) % 1000;
+    const int v[2] = {(int) (r % 5) - 2, (int) ((r >> 32) % 1000) - 500};
 
-    if (0 == strncmp(k->name, "float", 5) || 0 == strncmp(k->name, "double", 6)
-        || 0 == strncmp(k->name, "ldouble", 7)) {
-        put_number(at, GRP_FLT, k->field[0].len, OP_SUM, (uint64_t) (v + 20), 0);
-    } else {
-        long wide = v;
-
-        memcpy(at, &wide, k->field[0].len);
+    for (int f = 0; f < 2; f++) {
+        if (k->field[f].real) {
+            put_float(at + k->field[f].off, k->field[f].len, v[f]);
+        } else {
+            put_integer(at + k->field[f].off, k->field[f].len, v[f]);
+        }
     }
-    memcpy(at + k->field[1].off, &index, sizeof(int));
+}
+
+/* Any bits. */
+static void put_bits(char *at, size_t len, uint64_t r)
+{
+    for (size_t o = 0; o < len; o += sizeof(r)) {
+        memcpy(at + o, &r, len - o < sizeof(r) ? len - o : sizeof(r));
+        r = mix64(r);
+    }
 }
 
 static void put_value(char *at, const struct kind *k, enum op_id op, uint64_t r)
 {
-    unsigned small = (unsigned) (r % PRIME);
-
     switch (k->group) {
     case GRP_FLT:
+        put_float(at, k->extent, small_value(op, r));
+        break;
     case GRP_CPX:
-        put_number(at, k->group, k->field[0].len, op, r, r >> 20);
+        put_complex(at, k->extent, op, r);
         break;
     case GRP_PAIR:
         put_pair(at, k, r);
         break;
     case GRP_LOG:
-        *at = (char) (r & 1);
+        put_integer(at, k->extent, (long) (r & 1));
         break;
     default:
         if (OP_UMAT == op) {
-            memcpy(at, &small, sizeof(small));
-        } else if (avoid.wide && op <= OP_MAX) {
-            long narrow = OP_PROD == op ? 1 + (long) (r % 16 == 0) : (long) (r % 15);
-
-            memcpy(at, &narrow, k->extent);
-        } else if (OP_LAND <= op && op <= OP_LXOR && 0 != (r & 3)) {
-            memset(at, 0, k->extent);
-            *at = (char) ((r >> 8) & 1);
+            put_integer(at, sizeof(unsigned), (long) (r % PRIME));
+        } else if (avoid.wide && op <= OP_MAX && GRP_NONE != k->group) {
+            put_integer(at, k->extent, OP_PROD == op ? 1 + (long) (r % 16 == 0) : (long) (r % 15));
+        } else if (OP_LAND <= op && op <= OP_LXOR && 0 != (r & 3) && GRP_NONE != k->group) {
+            put_integer(at, k->extent, (long) ((r >> 8) & 1));
         } else {
-            memcpy(at, &r, k->extent);
+            put_bits(at, k->extent, r);
         }
         break;
     }
@@ -380,16 +391,19 @@ void layout_canonical(const struct layout *l, char *origin, size_t count)
     const struct kind *k = &kinds[l->kind];
 
     if (GRP_FLT != k->group && GRP_CPX != k->group && K_ldouble_int != l->kind) {
-        return;
+        return; /* every byte has a value, and zeros have no sign */
     }
     for (size_t i = 0; i < count; i++) {
         for (int j = 0; j < l->m; j++) {
             char *at = origin + (ptrdiff_t) i * l->extent + l->off[j];
 
             if (GRP_PAIR != k->group) {
-                unsign_zero(at, k->field[0].len, k->group);
+                unsign_zero(at, k->extent, k->group);
             }
-            memset(at + k->field[0].significant, 0, k->field[0].len - k->field[0].significant);
+            for (int f = 0; f < k->nfield; f++) {
+                memset(at + k->field[f].off + k->field[f].significant, 0,
+                       k->field[f].len - k->field[f].significant);
+            }
         }
     }
 }
@@ -418,7 +432,7 @@ void layout_print(const struct layout *l, const char *origin, size_t element, ch
                                                : w);
         return;
     }
-    if (GRP_INT == k->group) {
+    if (GRP_INT == k->group || GRP_FINT == k->group) {
         long long v = 0;
 
         memcpy(&v, at, k->extent);

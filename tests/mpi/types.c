@@ -59,6 +59,40 @@ static MPI_Datatype record_type(void)
     return t;
 }
 
+/* The type, or the other one where the library does not have it in that size. */
+static MPI_Datatype type_of_size(MPI_Datatype type, size_t size, MPI_Datatype instead)
+{
+    int has = 0;
+
+    if (MPI_DATATYPE_NULL != type) {
+        must(MPI_Type_size(type, &has), "type_size");
+    }
+    return (size_t) has == size ? type : instead;
+}
+
+/* A complex number of long doubles has two fields, for the bytes without a value in each. */
+static void number_fields(struct kind *k, size_t significant)
+{
+    if (GRP_CPX == k->group && 2 * sizeof(long double) == k->extent) {
+        one_field(k, 0, 0, sizeof(long double), SIGNIFICANT(long double));
+        one_field(k, 1, sizeof(long double), sizeof(long double), SIGNIFICANT(long double));
+    } else {
+        one_field(k, 0, 0, k->extent, significant);
+    }
+}
+
+static void pair_fields(struct kind *k, size_t len, size_t significant, bool real, size_t k_off,
+                        size_t k_len, bool k_real)
+{
+    one_field(k, 0, 0, len, significant);
+    one_field(k, 1, k_off, k_len, k_len);
+    k->field[0].real = real;
+    k->field[1].real = k_real;
+    if (MPI_C_FLOAT_COMPLEX == k->type || MPI_C_DOUBLE_COMPLEX == k->type) {
+        k->group = GRP_NONE;
+    }
+}
+
 static void kinds_init(void)
 {
     struct kind *k;
@@ -66,18 +100,19 @@ static void kinds_init(void)
 #define KIND(id, ctype, mpitype, grp)                                                        \
     k = &kinds[K_##id];                                                                      \
     *k = (struct kind){.name = #id, .type = mpitype, .extent = sizeof(ctype), .group = grp}; \
-    one_field(k, 0, 0, sizeof(ctype), SIGNIFICANT(ctype));
-#define PAIR(id, ctype, mpitype)                                                             \
-    {                                                                                        \
-        struct pair {                                                                        \
-            ctype v;                                                                         \
-            int k;                                                                           \
-        };                                                                                   \
-        k = &kinds[K_##id];                                                                  \
-        *k = (struct kind){                                                                  \
-            .name = #id, .type = mpitype, .extent = sizeof(struct pair), .group = GRP_PAIR}; \
-        one_field(k, 0, 0, sizeof(ctype), SIGNIFICANT(ctype));                               \
-        one_field(k, 1, offsetof(struct pair, k), sizeof(int), sizeof(int));                 \
+    number_fields(k, SIGNIFICANT(ctype));
+#define REAL(ctype) (0 != (ctype) 0.5)
+#define PAIR(id, ctype, ktype, mpitype)                                                          \
+    {                                                                                            \
+        struct pair {                                                                            \
+            ctype v;                                                                             \
+            ktype k;                                                                             \
+        };                                                                                       \
+        k = &kinds[K_##id];                                                                      \
+        *k = (struct kind){                                                                      \
+            .name = #id, .type = mpitype, .extent = sizeof(struct pair), .group = GRP_PAIR};     \
+        pair_fields(k, sizeof(ctype), SIGNIFICANT(ctype), REAL(ctype), offsetof(struct pair, k), \
+                    sizeof(ktype), REAL(ktype));                                                 \
     }
 #include "kinds.def"
 #undef KIND

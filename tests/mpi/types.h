@@ -12,11 +12,12 @@
 #include <complex.h>
 #include <mpi.h>
 
-enum group { GRP_NONE, GRP_BYTE, GRP_INT, GRP_FLT, GRP_LOG, GRP_CPX, GRP_PAIR };
+/* GRP_FINT: Fortran's integers, which have no logical ops. */
+enum group { GRP_NONE, GRP_BYTE, GRP_INT, GRP_FINT, GRP_FLT, GRP_LOG, GRP_CPX, GRP_PAIR };
 
 enum kind_id {
 #define KIND(name, ctype, mpitype, group) K_##name,
-#define PAIR(name, ctype, mpitype) K_##name,
+#define PAIR(name, ctype, ktype, mpitype) K_##name,
 #include "kinds.def"
 #undef KIND
 #undef PAIR
@@ -33,6 +34,7 @@ struct kind {
     int nfield; /* pieces of content within the extent; between them lies padding */
     struct {
         size_t off, len, significant; /* bytes of len that carry the value: fewer for long double */
+        bool real;                    /* of a pair: a float of any size, else an integer */
     } field[3];
 };
 
