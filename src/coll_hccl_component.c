@@ -123,6 +123,21 @@ static void make_heap(const hccl_region_card_t *region)
     }
 }
 
+/* Lets the peers of the node see this process's memory, where the host can do that. */
+static void open_memory(const hccl_region_card_t *region)
+{
+    const char *why;
+    hccl_xpmem_card_t xpmem;
+    if (!hccl_params.xpmem) {
+        return;
+    }
+    if (HCCL_OK == hccl_xpmem_offer(region->nonce, &xpmem, &why)) {
+        hccl_region_announce_xpmem(&xpmem);
+    } else {
+        hccl_log_info("XPMEM is not used: %s", why);
+    }
+}
+
 /* Describes this process and creates its region. What cannot be found out or had is left out of
  * the card: communicators then do without it, on all ranks alike. */
 static int describe_self(hccl_peer_t *mine)
@@ -143,6 +158,7 @@ static int describe_self(hccl_peer_t *mine)
     }
     if (HCCL_OK == rc) {
         make_heap(&mine->region);
+        open_memory(&mine->region);
     }
     return override_place(&mine->card);
 }
@@ -206,6 +222,7 @@ static int close_component(void)
     hccl_mpool_leave();
     hccl_region_destroy();
     hccl_heap_destroy();
+    hccl_xpmem_withdraw();
     hccl_pool_drain();
     return OMPI_SUCCESS;
 }

@@ -109,6 +109,8 @@ typedef struct hccl_comm {
     struct hccl_trials *trials; /* exec/trial.c; made when a buffer in the heap is first seen */
     struct hccl_repeat *repeats[HCCL_REPEATS]; /* of blocking calls: repeat.h; NULL: none */
     hccl_lane_t lanes[HCCL_ORDERS][HCCL_LANES];
+    bool
+        sees_memory; /* a lane was opened, and ranks of a node can read all of each other's memory */
     hccl_queue_t queues[HCCL_ORDERS][HCCL_LANES];
     uint32_t next_op[HCCL_ORDERS]; /* operations begun so far that every rank takes part in */
     uint32_t next_persistent;      /* persistent operations made so far */

@@ -12,7 +12,7 @@
 #include "select/select.h"
 
 /* What is agreed upon: the minimum over all ranks of each. */
-enum { AGREE_OK, AGREE_HASH, AGREE_NOT_HASH, AGREE_DIRECT, AGREE_VALUES };
+enum { AGREE_OK, AGREE_HASH, AGREE_NOT_HASH, AGREE_HEAPS, AGREE_MEMORY, AGREE_VALUES };
 
 struct hccl_agree {
     hccl_exec_t x; /* the allreduce */
@@ -63,7 +63,8 @@ int hccl_open_begin(hccl_exec_t *x)
     agree->mine[AGREE_OK] = HCCL_OK == rc ? 1 : 0;
     agree->mine[AGREE_HASH] = hash;
     agree->mine[AGREE_NOT_HASH] = ~hash;
-    agree->mine[AGREE_DIRECT] =
+    agree->mine[AGREE_MEMORY] = HCCL_OK == rc && x->lane->sees_memory ? 1 : 0;
+    agree->mine[AGREE_HEAPS] =
         HCCL_OK == rc && x->lane->maps_heaps && !hccl_engine.inject_heap ? 1 : 0;
     rc = describe(agree, x);
     if (OMPI_SUCCESS == rc) {
@@ -99,7 +100,8 @@ bool hccl_open_advance(hccl_exec_t *x, bool *moved)
         return false;
     }
     bool differ = agree->all[AGREE_HASH] != ~agree->all[AGREE_NOT_HASH];
-    bool direct = 1 == agree->all[AGREE_DIRECT];
+    bool heaps = 1 == agree->all[AGREE_HEAPS];
+    bool memory = 1 == agree->all[AGREE_MEMORY];
     bool usable = 1 == agree->all[AGREE_OK] && !differ;
     if (OMPI_SUCCESS != hccl_exec_unbind(&agree->x)) {
         /* This rank does not know what the others have agreed upon. */
@@ -109,10 +111,11 @@ bool hccl_open_advance(hccl_exec_t *x, bool *moved)
     }
     free(agree);
     x->agree = NULL;
+    x->hc->sees_memory = usable && memory;
     if (!usable) {
         hccl_lane_abandon(x->lane);
         report(x, differ);
-    } else if (HCCL_OK != hccl_lane_open(x->lane, direct)) {
+    } else if (HCCL_OK != hccl_lane_open(x->lane, heaps, memory)) {
         /* All ranks have announced their cells: this is a bug, and going on would hang. */
         hccl_log_fatal("a peer's announced shared memory is not there (communicator %s)",
                        x->hc->comm->c_name);

@@ -58,7 +58,7 @@ static bool goes_direct(const hccl_exec_t *x, const hccl_step_t *step, const hcc
                         size_t bytes)
 {
     return HCCL_UNLIKELY(x->direct) && bytes >= hccl_engine.zero_copy_min
-           && 0 != (step->direct & x->direct) && hccl_lane_reaches(x->lane, run->ptr);
+           && 0 != (step->direct & x->direct) && hccl_lane_reaches(x->lane, run->ptr, bytes);
 }
 
 static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)

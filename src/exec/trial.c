@@ -35,9 +35,10 @@ enum { BLOCK = 8, WARM = BLOCK / 2, RUNS = 10 * BLOCK };
 /* How much of that gain may be lost between the calls, since that time is uncertain. */
 #define TOLERANCE 0.15f
 
-/* By collective, whether SEND and RECV are the same memory, and size. */
+/* By collective, whether SEND and RECV are the same memory, whether peers reach the data in a heap or
+ * through XPMEM (where a buffer's first use costs more), and size. */
 struct hccl_trials {
-    hccl_trial_t by[HCCL_COLL_COUNT][2][CLASSES];
+    hccl_trial_t by[HCCL_COLL_COUNT][2][2][CLASSES];
 };
 
 static double now(void)
@@ -116,7 +117,8 @@ static bool in_heap(const hccl_view_t *view, const char *heap, size_t size)
     return at >= heap && at < heap + size;
 }
 
-static hccl_trial_t *trial_of(hccl_comm_t *hc, hccl_coll_t coll, bool aliased, size_t bytes)
+static hccl_trial_t *trial_of(hccl_comm_t *hc, hccl_coll_t coll, bool aliased, bool heap,
+                              size_t bytes)
 {
     if (NULL == hc->trials) {
         hc->trials = calloc(1, sizeof(*hc->trials));
@@ -129,7 +131,7 @@ static hccl_trial_t *trial_of(hccl_comm_t *hc, hccl_coll_t coll, bool aliased, s
         number++;
     }
     number = number < 0 ? 0 : number < CLASSES ? number : CLASSES - 1;
-    return &hc->trials->by[coll][aliased][number];
+    return &hc->trials->by[coll][aliased][heap][number];
 }
 
 /* Whether to publish in place, and whether to time it. */
@@ -161,13 +163,15 @@ void hccl_trial_choose(hccl_exec_t *x, size_t bytes)
         return;
     }
     const char *heap = hccl_heap_range(&size);
-    if (NULL == heap || (!in_heap(&x->send, heap, size) && !in_heap(&x->recv, heap, size))) {
+    bool lies_in_heap =
+        NULL != heap && (in_heap(&x->send, heap, size) || in_heap(&x->recv, heap, size));
+    if (!lies_in_heap && !x->hc->sees_memory) {
         return;
     }
     bool aliased = MPI_IN_PLACE == x->call.send.buf || MPI_IN_PLACE == x->call.recv.buf;
     bool direct = true;
     if (HCCL_ZERO_COPY_TRIAL == hccl_engine.zero_copy) {
-        hccl_trial_t *trial = trial_of(x->hc, x->call.coll, aliased, bytes);
+        hccl_trial_t *trial = trial_of(x->hc, x->call.coll, aliased, lies_in_heap, bytes);
         direct = NULL != trial && choose(x, trial, bytes);
     }
     if (direct) {

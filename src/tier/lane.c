@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+
 /* The first tag is 2: acknowledging 1 tells a peer that this rank has looked its cell up. */
 #define OPENED UINT64_C(1)
 
@@ -30,9 +32,11 @@ static void forget(hccl_lane_t *lane)
     free(lane->cells);
     free(lane->regions);
     free(lane->heaps);
+    free(lane->memory);
     lane->cells = NULL;
     lane->regions = NULL;
     lane->heaps = NULL;
+    lane->memory = NULL;
 }
 
 /* The key in the directories. A rank that has freed a communicator can use its number again, in a
@@ -56,15 +60,21 @@ int hccl_lane_prepare(hccl_lane_t *lane, uint64_t number, int nlocal, int me,
     lane->cells = calloc((size_t) nlocal, sizeof(*lane->cells));
     lane->regions = calloc((size_t) nlocal, sizeof(*lane->regions));
     lane->heaps = calloc((size_t) nlocal, sizeof(*lane->heaps));
+    lane->memory = calloc((size_t) nlocal, sizeof(*lane->memory));
     lane->maps_heaps = true;
-    int rc = NULL == lane->cells || NULL == lane->regions || NULL == lane->heaps ? HCCL_ERR_NOMEM
-                                                                                 : HCCL_OK;
+    lane->sees_memory = true;
+    int rc =
+        NULL == lane->cells || NULL == lane->regions || NULL == lane->heaps || NULL == lane->memory
+            ? HCCL_ERR_NOMEM
+            : HCCL_OK;
     for (int i = 0; i < nlocal && HCCL_OK == rc; i++) {
         if (i != me) {
             lane->cells[i].key = key;
             rc = hccl_region_map(cards[i], &lane->regions[i]);
             lane->maps_heaps = HCCL_OK == rc && lane->maps_heaps
                                && HCCL_OK == hccl_region_map_heap(cards[i], &lane->heaps[i]);
+            lane->memory[i] = HCCL_OK == rc ? hccl_region_see(cards[i]) : NULL;
+            lane->sees_memory = lane->sees_memory && NULL != lane->memory[i];
         }
     }
     if (HCCL_OK == rc) {
@@ -79,7 +89,7 @@ int hccl_lane_prepare(hccl_lane_t *lane, uint64_t number, int nlocal, int me,
     return HCCL_OK;
 }
 
-int hccl_lane_open(hccl_lane_t *lane, bool direct)
+int hccl_lane_open(hccl_lane_t *lane, bool heaps, bool memory)
 {
     for (int i = 0; i < lane->nlocal; i++) {
         if (i != lane->me) {
@@ -91,7 +101,8 @@ int hccl_lane_open(hccl_lane_t *lane, bool direct)
     }
     free(lane->regions);
     lane->regions = NULL;
-    lane->direct = direct;
+    lane->heaps_agreed = heaps;
+    lane->memory_agreed = memory;
     lane->last = OPENED;
     lane->room = 0;
     lane->state = HCCL_LANE_OPEN;
@@ -119,6 +130,25 @@ void hccl_lane_close(hccl_lane_t *lane)
         hccl_lane_abandon(lane);
     }
     lane->state = HCCL_LANE_NEW;
+}
+
+const void *hccl_lane_in_place(const hccl_lane_t *lane, int peer, const hccl_slot_t *slot)
+{
+    uint64_t where;
+    memcpy(&where, slot->line, sizeof(where));
+    if (HCCL_SLOT_HEAP == slot->bytes) {
+        return lane->heaps[peer] + where;
+    }
+    const void *data = hccl_xpmem_at(lane->memory[peer], where);
+    if (NULL == data) {
+        /* The peer waits for this rank to have read, and nothing else could bring the data here. */
+        hccl_log_fatal(
+            "the memory of a process of this node, at %#llx, cannot be mapped with XPMEM "
+            "any more (is the limit on address space, ulimit -v, too low?); with "
+            "--mca coll_hccl_xpmem 0 it is not used",
+            (unsigned long long) where);
+    }
+    return data;
 }
 
 bool hccl_lane_look(hccl_lane_t *lane, uint64_t tag)

@@ -37,9 +37,12 @@ typedef struct hccl_lane {
     hccl_cell_ref_t *cells; /* [nlocal]; cells[me] is mine */
     hccl_region_head_t **regions; /* [nlocal] where the peers' regions are mapped */
     bool maps_heaps;              /* this rank has mapped the heaps of all peers that have one */
-    bool direct;                  /* all ranks have: publications may be read in place */
+    bool sees_memory;             /* this rank sees the memory of all peers */
+    bool heaps_agreed;            /* all ranks have: publications in heaps may be read in place */
+    bool memory_agreed;           /* all ranks do: so may publications anywhere */
     char **heaps;     /* [nlocal] where the ranks' heaps lie in this process, NULL: has none */
     size_t heap_size; /* of mine */
+    hccl_xpmem_peer_t **memory; /* [nlocal] the peers' memory */
 } hccl_lane_t;
 
 /** Sets up a lane that is not open yet. nslots: a power of two. */
@@ -51,9 +54,10 @@ void hccl_lane_init(hccl_lane_t *lane, uint64_t nslots, size_t slot_bytes);
 HCCL_CHECKED int hccl_lane_prepare(hccl_lane_t *lane, uint64_t number, int nlocal, int me,
                                    const hccl_region_card_t *const *cards);
 
-/** The other half, after all ranks have agreed that everyone has prepared; and, if direct, that
- *  everyone has mapped all heaps: a peer can then read whatever lies in mine. */
-HCCL_CHECKED int hccl_lane_open(hccl_lane_t *lane, bool direct);
+/** The other half, after all ranks have agreed that everyone has prepared; and, if heaps, that
+ *  everyone has mapped all heaps: a peer can then read whatever lies in mine; and, if memory, that
+ *  everyone sees the memory of all peers. */
+HCCL_CHECKED int hccl_lane_open(hccl_lane_t *lane, bool heaps, bool memory);
 
 /** When the agreement failed: gives everything back; the lane is UNAVAILABLE. */
 void hccl_lane_abandon(hccl_lane_t *lane);
@@ -86,11 +90,16 @@ static inline void hccl_lane_publish(hccl_slot_t *slot, uint64_t tag, uint32_t s
     atomic_store_explicit(&slot->tag, tag, memory_order_release);
 }
 
-/** Whether memory lies in my heap, so that peers can read it in place through this lane. */
-static inline bool hccl_lane_reaches(const hccl_lane_t *lane, const char *data)
+static inline bool hccl_lane_in_heap(const hccl_lane_t *lane, const char *data)
 {
     const char *heap = lane->heaps[lane->me];
-    return lane->direct && data >= heap && data < heap + lane->heap_size;
+    return lane->heaps_agreed && data >= heap && data < heap + lane->heap_size;
+}
+
+/** Whether peers can read this memory in place through this lane. */
+static inline bool hccl_lane_reaches(const hccl_lane_t *lane, const char *data, size_t bytes)
+{
+    return hccl_lane_in_heap(lane, data) || (lane->memory_agreed && hccl_xpmem_fits(data, bytes));
 }
 
 /** Publishes data that hccl_lane_reaches, where it lies. It must stay as it is until every peer has
@@ -98,11 +107,15 @@ static inline bool hccl_lane_reaches(const hccl_lane_t *lane, const char *data)
 static inline void hccl_lane_publish_direct(const hccl_lane_t *lane, hccl_slot_t *slot,
                                             uint64_t tag, uint32_t signature, const char *data)
 {
-    uint64_t offset = (uint64_t) (data - lane->heaps[lane->me]);
-    memcpy(slot->line, &offset, sizeof(offset));
+    bool in_heap = hccl_lane_in_heap(lane, data);
+    uint64_t where = in_heap ? (uint64_t) (data - lane->heaps[lane->me]) : (uintptr_t) data;
+    memcpy(slot->line, &where, sizeof(where));
     /* Ordering 6 of shm_layout.h: data and where they lie before tag. */
-    hccl_lane_publish(slot, tag, signature, HCCL_SLOT_DIRECT);
+    hccl_lane_publish(slot, tag, signature, in_heap ? HCCL_SLOT_HEAP : HCCL_SLOT_ADDRESS);
 }
+
+/** The data of a peer's publication in place. */
+const void *hccl_lane_in_place(const hccl_lane_t *lane, int peer, const hccl_slot_t *slot);
 
 /** p, where it depends on a condition: keeps the compiler from computing it without a branch. With a
  *  branch, processors foresee the pointer and load what it points to before the condition is known. */
@@ -117,13 +130,11 @@ static inline const void *hccl_as_foreseen(const void *p)
  *  transfers one after the other. */
 static inline const void *hccl_lane_payload(const hccl_lane_t *lane, int peer, hccl_slot_t *slot)
 {
-    if (HCCL_LIKELY(HCCL_SLOT_DIRECT != slot->bytes)) {
+    if (HCCL_LIKELY(0 == (slot->bytes & HCCL_SLOT_IN_PLACE))) {
         return slot->bytes <= HCCL_INLINE_BYTES ? hccl_as_foreseen(slot->line)
                                                 : hccl_as_foreseen(slot + 1);
     }
-    uint64_t offset;
-    memcpy(&offset, slot->line, sizeof(offset));
-    return lane->heaps[peer] + offset;
+    return hccl_lane_in_place(lane, peer, slot);
 }
 
 /** A peer's publication, NULL when it is not there yet. */

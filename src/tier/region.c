@@ -46,6 +46,7 @@ typedef struct mapping {
     hccl_region_head_t *base;
     char *heap; /* the peer's heap, NULL: not mapped */
     hccl_heap_card_t heap_card;
+    hccl_xpmem_peer_t *memory; /* the peer's memory, NULL: not seen */
 } mapping_t;
 
 static struct {
@@ -130,6 +131,11 @@ void hccl_region_announce_heap(const hccl_heap_card_t *heap)
     region.mine->heap = *heap;
 }
 
+void hccl_region_announce_xpmem(const hccl_xpmem_card_t *xpmem)
+{
+    region.mine->xpmem = *xpmem;
+}
+
 void hccl_region_destroy(void)
 {
     while (NULL != region.mappings) {
@@ -137,6 +143,9 @@ void hccl_region_destroy(void)
         region.mappings = m->next;
         if (NULL != m->heap) {
             hccl_heap_unmap(m->heap, &m->heap_card);
+        }
+        if (NULL != m->memory) {
+            hccl_xpmem_close(m->memory);
         }
         munmap(m->base, m->size);
         free(m);
@@ -332,6 +341,15 @@ void hccl_region_close(const hccl_cell_ref_t *mine, size_t bytes, const hccl_cel
     pthread_mutex_unlock(&region.lock);
 }
 
+static mapping_t *mapping_of(const hccl_region_card_t *card)
+{
+    mapping_t *m = region.mappings;
+    while (NULL != m && m->nonce != card->nonce) {
+        m = m->next;
+    }
+    return m;
+}
+
 /* Opens and maps what the card announces, and makes sure that it is that. Writable, though nobody
  * writes to a peer's region: on some processors (AMD Zen 5) a line that another core has just
  * written is read half as fast through a mapping without write permission. */
@@ -367,10 +385,7 @@ int hccl_region_map(const hccl_region_card_t *card, hccl_region_head_t **base)
         return rc;
     }
     pthread_mutex_lock(&region.lock);
-    mapping_t *m = region.mappings;
-    while (NULL != m && m->nonce != card->nonce) {
-        m = m->next;
-    }
+    mapping_t *m = mapping_of(card);
     if (NULL == m) {
         hccl_region_head_t *head = map_peer(card);
         m = NULL == head ? NULL : malloc(sizeof(*m));
@@ -394,10 +409,7 @@ int hccl_region_map_heap(const hccl_region_card_t *card, char **heap)
 {
     int rc = HCCL_ERR_SYS;
     pthread_mutex_lock(&region.lock);
-    mapping_t *m = region.mappings;
-    while (NULL != m && m->nonce != card->nonce) {
-        m = m->next;
-    }
+    mapping_t *m = mapping_of(card);
     if (NULL != m && NULL == m->heap && 0 != m->base->heap.size) {
         m->heap_card = m->base->heap;
         m->heap = hccl_heap_map(card->pid, &m->heap_card, card->nonce);
@@ -408,6 +420,21 @@ int hccl_region_map_heap(const hccl_region_card_t *card, char **heap)
     }
     pthread_mutex_unlock(&region.lock);
     return rc;
+}
+
+hccl_xpmem_peer_t *hccl_region_see(const hccl_region_card_t *card)
+{
+    hccl_xpmem_peer_t *memory = NULL;
+    pthread_mutex_lock(&region.lock);
+    mapping_t *m = mapping_of(card);
+    if (NULL != m && NULL == m->memory && 0 != m->base->xpmem.segment) {
+        m->memory = hccl_xpmem_open(&m->base->xpmem);
+    }
+    if (NULL != m) {
+        memory = m->memory;
+    }
+    pthread_mutex_unlock(&region.lock);
+    return memory;
 }
 
 int hccl_region_find(hccl_region_head_t *base, uint64_t key, hccl_cell_ref_t *ref)

@@ -32,6 +32,9 @@ HCCL_CHECKED int hccl_region_create(uint64_t size, hccl_region_card_t *card, con
 /** Tells the peers of this process's heap. Before the region's card is published. */
 void hccl_region_announce_heap(const hccl_heap_card_t *heap);
 
+/** Tells them how to see this process's memory. Likewise. */
+void hccl_region_announce_xpmem(const hccl_xpmem_card_t *xpmem);
+
 /** Unmaps everything. Safe when nothing was created. */
 void hccl_region_destroy(void);
 
@@ -62,6 +65,10 @@ HCCL_CHECKED int hccl_region_map(const hccl_region_card_t *card, hccl_region_hea
 /** Maps the heap of a peer whose region is mapped (once, as that): *heap is where, NULL when the peer
  *  has none. HCCL_ERR_SYS when it has one that cannot be mapped. Thread-safe. */
 HCCL_CHECKED int hccl_region_map_heap(const hccl_region_card_t *card, char **heap);
+
+/** Begins to see the memory of a peer whose region is mapped (once, as that); NULL when the peer
+ *  offers nothing, or it cannot be seen. Thread-safe. */
+hccl_xpmem_peer_t *hccl_region_see(const hccl_region_card_t *card);
 
 /** Looks up a peer's cell in its mapped region: the youngest one under this key, open or closed.
  *  HCCL_ERR_INTERNAL when there is none. */

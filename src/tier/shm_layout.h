@@ -28,8 +28,8 @@
  *  5. Look-up: an entry that is given to another cell bears the mark REMOVED in between. It is
  *     stored before the new offset and generation (release), which a reader loads with acquire
  *     before it loads the key again: so a reader never takes new values for those of the old key.
- *  6. In place: a publisher whose data lie in its heap (tier/heap.h) may publish where they are
- *     instead of a copy. The data were written before the tag was stored with release (1), so who
+ *  6. In place: a publisher whose data lie in its heap (tier/heap.h), or that lets its peers see all
+ *     its memory (tier/xpmem.h), may publish where they are instead of a copy. The data were written before the tag was stored with release (1), so who
  *     has seen the tag sees them; and the owner lets nobody write them, neither itself in this
  *     operation (plan/plan.h, HCCL_DIRECT_*) nor the user, who gets the buffer back only when every
  *     peer's ack has reached the tag (2). A freed buffer is in nobody's use then.
@@ -45,6 +45,7 @@
 #include <stdint.h>
 
 #include "tier/heap.h"
+#include "tier/xpmem.h"
 
 /** Unit of transfer between cores, and twice of it: prefetchers fetch lines in pairs. */
 #define HCCL_LINE_BYTES 64
@@ -53,13 +54,16 @@
 /** Payload that rides in the flag line. */
 #define HCCL_INLINE_BYTES 48
 
-/** In a slot's bytes: the payload lies in the publisher's heap; the line has its offset there. */
-#define HCCL_SLOT_DIRECT (UINT32_C(1) << 31)
+/** In a slot's bytes: the payload lies elsewhere, and the line says where: at an offset in the
+ *  publisher's heap, or at an address of the publisher. */
+#define HCCL_SLOT_HEAP (UINT32_C(1) << 31)
+#define HCCL_SLOT_ADDRESS (UINT32_C(1) << 30)
+#define HCCL_SLOT_IN_PLACE (HCCL_SLOT_HEAP | HCCL_SLOT_ADDRESS)
 
 typedef struct hccl_slot {
     _Atomic uint64_t tag; /* tag of the publication in this slot; 0: none yet */
     uint32_t signature;   /* of the call that published: exec/exec.h, hccl_exec_signature */
-    uint32_t bytes;       /* payload length, or HCCL_SLOT_DIRECT */
+    uint32_t bytes;       /* payload length, or where it lies: HCCL_SLOT_HEAP or _ADDRESS */
     uint8_t line[HCCL_INLINE_BYTES]; /* payload up to that size; longer ones follow the slot */
 } hccl_slot_t;
 
@@ -93,8 +97,10 @@ typedef struct hccl_dir_entry {
 typedef struct hccl_region_head {
     uint64_t nonce; /* equals the one in the owner's card: this is the region that was announced */
     uint64_t size;
-    hccl_heap_card_t heap; /* the owner's heap; written before the region is announced */
-    uint8_t pad[4096 - 2 * sizeof(uint64_t) - sizeof(hccl_heap_card_t)];
+    /* The owner's heap, and how its memory is seen; written before the region is announced. */
+    hccl_heap_card_t heap;
+    hccl_xpmem_card_t xpmem;
+    uint8_t pad[4096 - 2 * sizeof(uint64_t) - sizeof(hccl_heap_card_t) - sizeof(hccl_xpmem_card_t)];
     hccl_dir_entry_t directory[HCCL_DIR_ENTRIES];
 } hccl_region_head_t;
 

@@ -42,12 +42,51 @@ run "reuse at once, trial" 3 reuse "${hccl[@]}"
 run "a rank that maps no heap" 3 reuse "${hccl[@]}" "${in_place[@]}" --mca coll_hccl_inject heap:1
 run "two nodes" 4 reuse "${hccl[@]}" "${in_place[@]}" --mca coll_hccl_topology "node:2 core:2"
 
-# The trial says what it found.
-if hccl_mpirun -np 2 "${hccl[@]}" --mca coll_hccl_verbose 2 "$program" reuse 2>&1 |
-    grep -q 'takes .* us copied and .* in place'; then
-    hccl_ok "alloc_mem/the trial reports"
+# says NAME yes|no PATTERN RANKS TEST OPTIONS...: whether the output has a line like that.
+says() {
+    local name=$1 want=$2 pattern=$3 ranks=$4 test=$5 out has=no
+    shift 5
+    out=$(hccl_mpirun -np "$ranks" "$@" "$program" "$test" 2>&1) || true
+    if grep -q "$pattern" <<<"$out"; then
+        has=yes
+    fi
+    if [[ "$has" == "$want" ]]; then
+        hccl_ok "alloc_mem/$name"
+    else
+        hccl_quote "$(tail -n 5 <<<"$out")"
+        hccl_not_ok "alloc_mem/$name" "a line like '$pattern': $has"
+    fi
+}
+found='takes .* us copied and .* in place'
+says "the trial reports" yes "$found" 2 reuse "${hccl[@]}" --mca coll_hccl_verbose 2
+
+# XPMEM, or what stands in for it (fake_xpmem.c): buffers from malloc are read in place.
+if [[ 1 == "$HCCL_SANITIZERS" ]]; then
+    hccl_skip "alloc_mem/xpmem" "the library that stands in for it brings its own malloc"
 else
-    hccl_not_ok "alloc_mem/the trial reports" "no line with its times"
+    hccl_mktemp
+    fake=$HCCL_TMP/libxpmem.so.0
+    ln -s "$HCCL_BUILD_DIR/tests/mpi/.libs/libfake_xpmem.so" "$fake"
+    xpmem=("${hccl[@]}" --mca coll_hccl_alloc_mem 0 -x "LD_PRELOAD=$fake"
+        -x "LD_LIBRARY_PATH=$HCCL_TMP${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
+    for ranks in 2 3; do
+        run "xpmem, $ranks ranks" "$ranks" reuse "${xpmem[@]}" "${in_place[@]}"
+        run "xpmem behind requests, $ranks ranks" "$ranks" requests "${xpmem[@]}" "${in_place[@]}"
+    done
+    run "xpmem, two nodes" 4 reuse "${xpmem[@]}" "${in_place[@]}" \
+        --mca coll_hccl_topology "node:2 core:2"
+    says "xpmem is tried" yes "$found" 2 reuse "${xpmem[@]}" --mca coll_hccl_verbose 2
+    says "xpmem switched off" no "$found" 2 reuse "${xpmem[@]}" --mca coll_hccl_verbose 2 \
+        --mca coll_hccl_xpmem 0
+    for fault in version make get attach proof late; do
+        run "xpmem whose $fault fails on a rank" 3 reuse "${xpmem[@]}" "${in_place[@]}" \
+            -x HCCL_FAKE_XPMEM="$fault"
+        says "xpmem whose $fault fails is not used" no "$found" 3 reuse "${xpmem[@]}" \
+            --mca coll_hccl_verbose 2 -x HCCL_FAKE_XPMEM="$fault"
+    done
+    says "memory that cannot be mapped is named" yes \
+        'the memory of a process of this node, at 0x[0-9a-f]*, cannot be mapped with XPMEM' \
+        3 window "${xpmem[@]}" "${in_place[@]}"
 fi
 
 out=$(hccl_mpirun -np 2 "${hccl[@]}" --mca coll_hccl_zero_copy maybe "$program" heap 2>&1) || true

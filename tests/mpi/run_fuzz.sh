@@ -77,8 +77,9 @@ forced() {
     done
 }
 
-# More options of mpirun for run_job.
+# More options of mpirun for run_job, and a library to preload; empty: every other job has shim_writer.
 extra=()
+preloaded=
 
 # Every other job runs with stores into peers' memory forbidden; how many of them mapped any.
 shim_writer=$HCCL_BUILD_DIR/tests/mpi/.libs/libone_writer_shim.so
@@ -94,7 +95,9 @@ run_job() {
         mca+=(--mca coll_hccl_topology "$topology" "${force[@]}")
     fi
     jobs=$((jobs + 1))
-    if ((jobs % 2 == 0)) && [[ $coll == hccl && $HCCL_SANITIZERS != 1 ]]; then
+    if [[ -n $preloaded ]]; then
+        mca+=(-x "LD_PRELOAD=$preloaded")
+    elif ((jobs % 2 == 0)) && [[ $coll == hccl && $HCCL_SANITIZERS != 1 ]]; then
         mca+=(-x "LD_PRELOAD=$shim_writer")
     fi
     out=$(hccl_mpirun "${mca[@]}" -np "$ranks" "$fuzz" ${label:+-L "$label"} "${leave_out[@]}" "$@" 2>&1) || rc=$?
@@ -212,6 +215,17 @@ if [[ $coll == hccl ]]; then
 4|150|numa:2 core:2|always
 4|150|node:2 core:2|always
 END
+    # Buffers from malloc, through what stands in for XPMEM (fake_xpmem.c).
+    if [[ $HCCL_SANITIZERS == 1 ]]; then
+        hccl_skip "fuzz.xpmem" "the library that stands in for it brings its own malloc"
+    else
+        hccl_mktemp
+        preloaded=$HCCL_TMP/libxpmem.so.0
+        ln -s "$HCCL_BUILD_DIR/tests/mpi/.libs/libfake_xpmem.so" "$preloaded"
+        extra=("${in_place[@]}" --mca coll_hccl_zero_copy always --mca coll_hccl_alloc_mem 0
+            -x "LD_LIBRARY_PATH=$HCCL_TMP${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
+        run_job "fuzz.xpmem.np3.seed$seed" xpmem 3 "" -s "$seed" -n "$((total / 7 + 1))" "$@"
+    fi
     if [[ $HCCL_SANITIZERS != 1 ]]; then
         if ((jobs_watched * 3 > jobs)); then
             hccl_ok "fuzz.one-writer"

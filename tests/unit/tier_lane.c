@@ -96,7 +96,7 @@ static void open_lane(hccl_lane_t *lane, uint64_t number, int rank, uint64_t nsl
     CHECK(HCCL_OK == hccl_lane_prepare(lane, number, forked->size, rank, cards));
     CHECK(HCCL_LANE_PREPARED == lane->state);
     forked_barrier();
-    CHECK(HCCL_OK == hccl_lane_open(lane, true));
+    CHECK(HCCL_OK == hccl_lane_open(lane, true, false));
     CHECK(HCCL_LANE_OPEN == lane->state);
 }
 
@@ -245,7 +245,7 @@ static void number_used_again_by_others(int rank)
         }
         forked_barrier();
         if (0 == rank) {
-            CHECK(HCCL_OK == hccl_lane_open(&lane, true));
+            CHECK(HCCL_OK == hccl_lane_open(&lane, true, false));
             write_payload(&lane, 0, 2, (uint64_t) k);
             lane.last = 2;
             hccl_lane_acknowledge(&lane, 2);
@@ -261,7 +261,7 @@ static void number_used_again_by_others(int rank)
             /* Late: everything of the second lane happens first. */
             forked_barrier();
             forked_barrier();
-            CHECK(HCCL_OK == hccl_lane_open(&lane, true));
+            CHECK(HCCL_OK == hccl_lane_open(&lane, true, false));
             check_payload(&lane, await_slot(&lane, 0, 2), 0, 2, 0);
             return;
         }
@@ -270,7 +270,7 @@ static void number_used_again_by_others(int rank)
         }
     }
     if (2 == rank) {
-        CHECK(HCCL_OK == hccl_lane_open(&lane, true));
+        CHECK(HCCL_OK == hccl_lane_open(&lane, true, false));
         check_payload(&lane, await_slot(&lane, 0, 2), 0, 2, 1);
     }
 }
@@ -342,7 +342,7 @@ static void life_of_comm(int rank, int comm, const int *members, int n, int ops,
     CHECK(HCCL_OK == hccl_lane_prepare(&lane, 0, n, me, cards));
     meet(comm, 2 * (uint64_t) n);
     dawdle();
-    CHECK(HCCL_OK == hccl_lane_open(&lane, true));
+    CHECK(HCCL_OK == hccl_lane_open(&lane, true, false));
     for (int op = 0; op < ops; op++) {
         int root = (int) ((draws >> (op * 3)) % (uint64_t) n);
         uint64_t tags = 1 + (draws >> (op * 5)) % 20;

@@ -50,7 +50,7 @@ static void read_peer(hccl_lane_t *lane, int rank, int peer, uint64_t tag)
     }
     bool direct = is_direct(tag);
     const unsigned char *at = hccl_lane_payload(lane, peer, slot);
-    if (slot->bytes != (direct ? HCCL_SLOT_DIRECT : n) || slot->signature != (uint32_t) tag) {
+    if (slot->bytes != (direct ? HCCL_SLOT_HEAP : n) || slot->signature != (uint32_t) tag) {
         fail("wrong head", rank, tag);
     }
     for (size_t i = 0; i < n; i++) {
@@ -77,7 +77,8 @@ static void *rank_main(void *arg)
     for (int i = 0; i < RANKS; i++) {
         mapped[i] = heaps[i];
     }
-    lane.direct = true;
+    lane.heaps_agreed = true;
+    lane.memory_agreed = false;
     lane.heaps = mapped;
     lane.heap_size = sizeof(heaps[0]);
     for (uint64_t tag = 1; tag <= TAGS; tag++) {
@@ -90,7 +91,7 @@ static void *rank_main(void *arg)
         memset(direct ? heaps[rank] : hccl_slot_payload(slot, n),
                (int) (unsigned char) (tag + (uint64_t) rank), n);
         if (direct) {
-            if (!hccl_lane_reaches(&lane, heaps[rank])) {
+            if (!hccl_lane_reaches(&lane, heaps[rank], n)) {
                 fail("the heap is out of reach", rank, tag);
             }
             hccl_lane_publish_direct(&lane, slot, tag, (uint32_t) tag, heaps[rank]);
