@@ -98,7 +98,8 @@ static bool is_lasting(const hccl_side_t *side)
 static bool may_lend(const hccl_exec_t *x)
 {
     return x->lane_kind > HCCL_LANE_SMALL && HCCL_ZERO_COPY_NEVER != hccl_engine.zero_copy
-           && x->lane->direct && x->units * x->unit >= hccl_engine.zero_copy_min;
+           && (x->lane->heaps_agreed || x->lane->memory_agreed)
+           && x->units * x->unit >= hccl_engine.zero_copy_min;
 }
 
 /* Whether the way that a call took depends on nothing but its key and where its buffers lie. */
@@ -115,8 +116,8 @@ static bool can_be_kept(const hccl_exec_t *x)
            && (NULL == x->call.op
                || (ompi_op_is_intrinsic(x->call.op) && NULL != x->combine.kernel))
            && !(may_lend(x)
-                && (hccl_lane_reaches(x->lane, x->call.send.buf)
-                    || hccl_lane_reaches(x->lane, x->call.recv.buf)));
+                && (hccl_lane_reaches(x->lane, x->call.send.buf, 1)
+                    || hccl_lane_reaches(x->lane, x->call.recv.buf, 1)));
 }
 
 /* Whether this rank does nothing but publish, or does not publish. */

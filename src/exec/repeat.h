@@ -112,8 +112,8 @@ static inline hccl_repeat_t *hccl_repeat_find(hccl_comm_t *hc, hccl_call_t call)
         return NULL;
     }
     return HCCL_UNLIKELY(r->lends)
-                   && (hccl_lane_reaches(r->lane, call.send.buf)
-                       || hccl_lane_reaches(r->lane, call.recv.buf))
+                   && (hccl_lane_reaches(r->lane, call.send.buf, 1)
+                       || hccl_lane_reaches(r->lane, call.recv.buf, 1))
                ? NULL
                : r;
 }
