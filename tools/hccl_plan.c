@@ -1,108 +1,16 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * hccl_plan: shows, proves and costs the plan of an algorithm on any topology, without MPI.
+ * hccl_plan: shows, proves and costs the plan of an algorithm on any topology, without MPI. Here are
+ * the verbs that walk plans with the prover.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan/dump.h"
+#include "plan_options.h"
 #include "worlds.h"
-
-static const char usage[] =
-    "usage: hccl_plan list\n"
-    "       hccl_plan dump  COLLECTIVE ALGORITHM TOPOLOGY [--root R] [--rank K]\n"
-    "       hccl_plan check COLLECTIVE ALGORITHM TOPOLOGY [--root R]\n"
-    "       hccl_plan cost  COLLECTIVE ALGORITHM TOPOLOGY [--root R] [--bytes N] [--segments S]\n"
-    "TOPOLOGY   as in `node:4 numa:2 core:2`, see src/topo/topo.h\n"
-    "--remote T the other group's topology, for algorithms on inter-communicators\n"
-    "--bytes N  of the vector, or of each block (default 1048576)\n";
-
-typedef struct options {
-    const char *verb, *coll, *algo, *topology, *remote;
-    long root, rank, segments;
-    long long bytes;
-    int algorithm;
-} options_t;
-
-static void die(const char *what, const char *value)
-{
-    fprintf(stderr, "hccl_plan: %s%s\n%s", what, value, usage);
-    exit(2);
-}
-
-static long long number(const char *name, const char *text, long long least)
-{
-    char *end;
-    long long value = strtoll(text, &end, 10);
-    if ('\0' == *text || '\0' != *end || value < least) {
-        fprintf(stderr, "hccl_plan: %s takes a number of at least %lld, not '%s'\n", name, least,
-                text);
-        exit(2);
-    }
-    return value;
-}
-
-static void find_algorithm(options_t *o)
-{
-    for (int c = 0; c < HCCL_COLL_COUNT; c++) {
-        if (0 == strcmp(o->coll, hccl_coll_info[c].name)) {
-            o->algorithm = hccl_algo_find((hccl_coll_t) c, o->algo);
-            if (o->algorithm < 0) {
-                die("no such algorithm of this collective (see hccl_plan list): ", o->algo);
-            }
-            return;
-        }
-    }
-    die("no such collective (see hccl_plan list): ", o->coll);
-}
-
-static void read_options(int argc, char **argv, options_t *o)
-{
-    *o = (options_t){.rank = -1, .segments = 1, .bytes = 1 << 20};
-    if (argc < 2) {
-        die("what?", "");
-    }
-    o->verb = argv[1];
-    bool known = 0 == strcmp(o->verb, "dump") || 0 == strcmp(o->verb, "check")
-                 || 0 == strcmp(o->verb, "cost");
-    if (!known || argc < 5) {
-        die(known ? "arguments are missing behind " : "no such word: ", o->verb);
-    }
-    o->coll = argv[2];
-    o->algo = argv[3];
-    o->topology = argv[4];
-    for (int i = 5; i < argc; i += 2) {
-        if (i + 1 >= argc) {
-            die("no value behind ", argv[i]);
-        } else if (0 == strcmp(argv[i], "--root")) {
-            o->root = (long) number(argv[i], argv[i + 1], 0);
-        } else if (0 == strcmp(argv[i], "--rank")) {
-            o->rank = (long) number(argv[i], argv[i + 1], 0);
-        } else if (0 == strcmp(argv[i], "--segments")) {
-            o->segments = (long) number(argv[i], argv[i + 1], 1);
-        } else if (0 == strcmp(argv[i], "--bytes")) {
-            o->bytes = number(argv[i], argv[i + 1], 1);
-        } else if (0 == strcmp(argv[i], "--remote")) {
-            o->remote = argv[i + 1];
-        } else {
-            die("no such option: ", argv[i]);
-        }
-    }
-    find_algorithm(o);
-}
-
-static hccl_shape_t *parse(const char *text)
-{
-    char why[256];
-    hccl_shape_t *shape;
-    if (HCCL_OK != hccl_shape_from_text(text, -1, &shape, why, sizeof(why))) {
-        fprintf(stderr, "hccl_plan: topology '%s': %s\n", text, why);
-        exit(2);
-    }
-    return shape;
-}
 
 static int list(void)
 {
@@ -113,7 +21,7 @@ static int list(void)
     return 0;
 }
 
-static int dump(const options_t *o, const world_t *w)
+static int dump(const plan_options_t *o, const world_t *w)
 {
     if (o->rank >= w->check.n) {
         fprintf(stderr, "hccl_plan: --rank must be below %d\n", w->check.n);
@@ -186,11 +94,11 @@ static void print_payload(const world_t *w, const hccl_check_report_t *r)
     printf("all ranks: payload loaded and stored %llu bytes\n", (unsigned long long) payload);
 }
 
-static int cost(const options_t *o, const world_t *w, hccl_checker_t *k)
+static int cost(const plan_options_t *o, const world_t *w, hccl_checker_t *k)
 {
     hccl_check_report_t r;
     hccl_check_setup_t setup = {
-        .nseg = (int) o->segments, .slots = 8, .units = (size_t) o->bytes, .unit_bytes = 1};
+        .nseg = o->segments > 0 ? o->segments : 1, .slots = 8, .units = o->bytes, .unit_bytes = 1};
     if (HCCL_OK != hccl_check_run(k, &setup, &r)) {
         printf("fault: %s\n", r.why);
         return 1;
@@ -209,7 +117,7 @@ static int cost(const options_t *o, const world_t *w, hccl_checker_t *k)
     return 0;
 }
 
-static int walk(const options_t *o, world_t *w)
+static int walk(const plan_options_t *o, world_t *w)
 {
     char why[HCCL_CHECK_WHY];
     hccl_checker_t *k;
@@ -228,35 +136,43 @@ static int walk(const options_t *o, world_t *w)
     return rc;
 }
 
-int main(int argc, char **argv)
+/* dump, check, cost: with the prover's world. */
+static int plan_world(const plan_options_t *o)
 {
-    options_t o;
     world_t w;
     char why[HCCL_CHECK_WHY];
-    if (2 == argc && 0 == strcmp(argv[1], "list")) {
-        return list();
-    }
-    read_options(argc, argv, &o);
-    hccl_shape_t *shape = parse(o.topology);
-    hccl_shape_t *remote = NULL == o.remote ? NULL : parse(o.remote);
-    const hccl_algo_t *algo = &hccl_algos[o.algorithm];
+    hccl_shape_t *shape = plan_shape(o->topology);
+    hccl_shape_t *remote = NULL == o->remote ? NULL : plan_shape(o->remote);
     hccl_case_t c = {
-        .coll = algo->coll, .shape = shape, .nremote = NULL == remote ? 0 : remote->nranks};
-    int rc = 2;
-    if (algo->coll >= HCCL_COLL_NEIGHBOR_ALLGATHER) {
-        fprintf(stderr, "hccl_plan: neighbourhood collectives have no topology of their own\n");
-    } else if (o.root >= shape->nranks) {
-        fprintf(stderr, "hccl_plan: --root must be below %d\n", shape->nranks);
-    } else if (!hccl_algo_fits(algo, &c, true)) {
-        fprintf(stderr, "hccl_plan: %s %s does not fit %s\n", o.coll, o.algo,
-                NULL == remote ? "this topology (or wants --remote)" : "inter-communicators");
-    } else if (!world_make(&w, o.algorithm, shape, remote, (int) o.root, NULL, why)) {
-        fprintf(stderr, "hccl_plan: %s\n", why);
-    } else {
-        rc = walk(&o, &w);
-        world_free(&w);
+        .coll = o->coll, .shape = shape, .nremote = NULL == remote ? 0 : remote->nranks};
+    if (o->coll >= HCCL_COLL_NEIGHBOR_ALLGATHER) {
+        plan_die("neighbourhood collectives have no topology of their own");
+    } else if (o->root >= shape->nranks) {
+        plan_die("--root must be below %d", shape->nranks);
+    } else if (!hccl_algo_fits(&hccl_algos[o->algorithm], &c, true)) {
+        plan_die("%s %s does not fit %s", o->words[0], o->words[1],
+                 NULL == remote ? "this topology (or wants --remote)" : "inter-communicators");
+    } else if (!world_make(&w, o->algorithm, shape, remote, o->root, NULL, why)) {
+        plan_die("%s", why);
     }
+    int rc = walk(o, &w);
+    world_free(&w);
     hccl_shape_free(shape);
     hccl_shape_free(remote);
     return rc;
+}
+
+int main(int argc, char **argv)
+{
+    plan_options_t o;
+    plan_options_read(&o, argc, argv);
+    if (0 == strcmp(o.verb, "list")) {
+        return list();
+    } else if (0 == strcmp(o.verb, "machine")) {
+        hccl_machine_print(stdout, &o.machine);
+        return 0;
+    } else if (0 == strcmp(o.verb, "simulate")) {
+        return plan_simulate(&o);
+    }
+    return 0 == strcmp(o.verb, "show") ? plan_show(&o) : plan_world(&o);
 }

@@ -13,10 +13,35 @@ if (($# > 0)); then
 fi
 programs=$HCCL_BUILD_DIR/tests/model
 plan=$HCCL_BUILD_DIR/tools/hccl_plan
-for program in "$programs"/{prove,mutate,bounds,payload,tiers} "$plan"; do
+for program in "$programs"/{prove,mutate,bounds,payload,simulate,tiers} "$plan"; do
     if [[ ! -x $program ]]; then
         hccl_not_ok model "no program $program: run make check"
-        hccl_finish
+        
+# 2 us of bytes and 1.5 us of latency at 1 GB/s; then two rounds of it.
+easy=(--set network.alpha=1.5us --set network.bandwidth=1GB/s --set message.overhead=0
+    --set network.rendezvous=0)
+expect "simulate one message" 0 '^rounds 1, segments 1, .* time 3.500 us' \
+    simulate bcast tree node:2 --bytes 2000 "${easy[@]}"
+expect "simulate links" 0 '^node 1: out 0 bytes in 0 messages, in 2000 bytes in 1 messages' \
+    simulate bcast tree node:2 --bytes 2000 "${easy[@]}"
+expect "simulate one for all" 0 '^2 ranks on 1 node stand for all \(compared with all plans' \
+    simulate allreduce hier_ring "node:64 core:2"
+expect show 0 '^ +3.500 us  rank   1    1 WAIT' \
+    show bcast tree node:2 --bytes 2000 "${easy[@]}"
+expect "machine" 0 '^network.alpha +=' machine --machine "$HCCL_SRC_DIR/tools/machines/epyc-2-nic.machine"
+echo "network.nics = 0" >"$HCCL_TMP/bad.machine"
+expect "bad machine line" 2 'bad.machine:1: network.nics must be between 1 and 64' \
+    machine --machine "$HCCL_TMP/bad.machine"
+expect "bad setting" 2 "^hccl_plan: --set network.alpha takes a time in ns, us, ms or s, as 1.5us, not 'x'" \
+    machine --set network.alpha=x
+expect "no machine" 2 '^hccl_plan: --machine /nonexistent: No such file' machine --machine /nonexistent
+expect "option of another verb" 2 '^hccl_plan: --machine is no option of dump' \
+    dump allreduce ring node:4 --machine x
+for machine in "$HCCL_SRC_DIR"/tools/machines/*.machine; do
+    expect "simulate on $(basename "$machine" .machine)" 0 '^rounds [0-9]+, segments [0-9]+, .* us$' \
+        simulate allreduce hier_ring --machine "$machine"
+done
+hccl_finish
     fi
 done
 extent=()
@@ -54,6 +79,7 @@ expect() {
 run_parts "$programs/prove" "${extent[@]}"
 run_parts "$programs/mutate"
 "$programs/payload" || HCCL_FAILED=$((HCCL_FAILED + 1))
+"$programs/simulate" || HCCL_FAILED=$((HCCL_FAILED + 1))
 "$programs/tiers" || HCCL_FAILED=$((HCCL_FAILED + 1))
 "$programs/bounds" || HCCL_FAILED=$((HCCL_FAILED + 1))
 
@@ -73,4 +99,29 @@ expect "unknown collective" 2 'no such collective .*: nonsense' dump nonsense ri
 expect "unknown algorithm" 2 'no such algorithm .*: nonsense' dump allreduce nonsense node:4
 expect "bad topology" 2 "topology 'node:0'" dump allreduce ring node:0
 expect "bad number" 2 "root takes a number" dump bcast tree node:4 --root x
+
+# 2 us of bytes and 1.5 us of latency at 1 GB/s; then two rounds of it.
+easy=(--set network.alpha=1.5us --set network.bandwidth=1GB/s --set message.overhead=0
+    --set network.rendezvous=0)
+expect "simulate one message" 0 '^rounds 1, segments 1, .* time 3.500 us' \
+    simulate bcast tree node:2 --bytes 2000 "${easy[@]}"
+expect "simulate links" 0 '^node 1: out 0 bytes in 0 messages, in 2000 bytes in 1 messages' \
+    simulate bcast tree node:2 --bytes 2000 "${easy[@]}"
+expect "simulate one for all" 0 '^2 ranks on 1 node stand for all \(compared with all plans' \
+    simulate allreduce hier_ring "node:64 core:2"
+expect show 0 '^ +3.500 us  rank   1    1 WAIT' \
+    show bcast tree node:2 --bytes 2000 "${easy[@]}"
+expect "machine" 0 '^network.alpha +=' machine --machine "$HCCL_SRC_DIR/tools/machines/epyc-2-nic.machine"
+echo "network.nics = 0" >"$HCCL_TMP/bad.machine"
+expect "bad machine line" 2 'bad.machine:1: network.nics must be between 1 and 64' \
+    machine --machine "$HCCL_TMP/bad.machine"
+expect "bad setting" 2 "^hccl_plan: --set network.alpha takes a time in ns, us, ms or s, as 1.5us, not 'x'" \
+    machine --set network.alpha=x
+expect "no machine" 2 '^hccl_plan: --machine /nonexistent: No such file' machine --machine /nonexistent
+expect "option of another verb" 2 '^hccl_plan: --machine is no option of dump' \
+    dump allreduce ring node:4 --machine x
+for machine in "$HCCL_SRC_DIR"/tools/machines/*.machine; do
+    expect "simulate on $(basename "$machine" .machine)" 0 '^rounds [0-9]+, segments [0-9]+, .* us$' \
+        simulate allreduce hier_ring --machine "$machine"
+done
 hccl_finish

@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The command line of hccl_plan, and what its verbs share. Every bad word ends the program with one
+ * message and code 2.
+ */
+#ifndef HCCL_TOOLS_PLAN_OPTIONS_H
+#define HCCL_TOOLS_PLAN_OPTIONS_H
+
+#include <stdio.h>
+
+#include "sim.h"
+
+enum { PLAN_MOST = 64 };
+
+typedef struct plan_options {
+    const char *verb;
+    const char *words[PLAN_MOST]; /* what stands behind it and is no option */
+    int nwords;
+    int algorithm; /* of COLLECTIVE ALGORITHM, -1: the verb takes none */
+    hccl_coll_t coll;
+    const char *topology, *remote; /* NULL: not given */
+    int root;
+    int rank;     /* -1: all */
+    int segments; /* 0: as the component cuts */
+    size_t bytes;
+    size_t sizes[PLAN_MOST];
+    int nsizes;
+    int nodes[PLAN_MOST], nnodes;
+    const char *inside; /* the topology of one node, for --nodes */
+    bool all_ranks;
+    hccl_machine_t machine;
+    const char *csv, *plot, *keys, *output, *algorithms;
+} plan_options_t;
+
+/** Reads everything; verbs that want a topology find it in o->topology. */
+void plan_options_read(plan_options_t *o, int argc, char **argv);
+
+/** Prints `hccl_plan: ` and the text, and ends the program with code 2. */
+void plan_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/** The shape of a text, or the end. */
+hccl_shape_t *plan_shape(const char *text);
+
+/** A number with k, m or g behind it, or the end. */
+size_t plan_size(const char *name, const char *text);
+
+/** The collective of this name, or the end. */
+hccl_coll_t plan_collective(const char *name);
+
+/** Bytes of an element that reductions are simulated with: blocks of vectors are rounded to it. */
+size_t plan_unit(hccl_coll_t coll, size_t bytes);
+
+/** Bytes for people: 64K. */
+const char *plan_bytes_text(size_t bytes, char text[32]);
+
+/* The verbs, each returns the program's exit code. */
+int plan_simulate(const plan_options_t *o);
+int plan_show(const plan_options_t *o);
+
+#endif
