@@ -7,14 +7,24 @@
  * entered there for as long as the coll component lives. It is no plugin file of its own: that would
  * have to find the coll component, and would be there without it. What the heap does not hold (small
  * blocks, or all when it is full) comes from Open MPI's default pool, malloc.
+ *
+ * Open MPI remembers for each block who served it, also beyond MPI_Finalize. A program that calls
+ * MPI_Free_mem too late is wrong, but works with Open MPI's own pool; so it shall with this one: the
+ * component's code stays in memory while there are blocks.
  */
+#include <dlfcn.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "coll_hccl.h"
 
 /* Above that of the default pool (50), so that calls without hints come here. Below 100: a user's
  * hint for another pool wins. */
 enum { PRIORITY = 60, PRIORITY_ASKED_FOR = 100 };
+
+/* Blocks that the user has. */
+static atomic_long blocks;
 
 static void *take(mca_mpool_base_module_t *mpool, size_t size, size_t align, uint32_t flags)
 {
@@ -24,12 +34,16 @@ static void *take(mca_mpool_base_module_t *mpool, size_t size, size_t align, uin
         block = mca_mpool_base_default_module->mpool_alloc(mca_mpool_base_default_module, size,
                                                            align, flags);
     }
+    if (NULL != block) {
+        atomic_fetch_add_explicit(&blocks, 1, memory_order_relaxed);
+    }
     return block;
 }
 
 static void give(mca_mpool_base_module_t *mpool, void *block)
 {
     (void) mpool;
+    atomic_fetch_sub_explicit(&blocks, 1, memory_order_relaxed);
     if (!hccl_heap_give(block)) {
         mca_mpool_base_default_module->mpool_free(mca_mpool_base_default_module, block);
     }
@@ -81,8 +95,23 @@ void hccl_mpool_join(void)
     }
 }
 
+/* Keeps this plugin's code where it is until the process ends. */
+static void stay(void)
+{
+    Dl_info here;
+    if (0 == dladdr(&pool, &here)
+        || NULL == dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE)) {
+        hccl_log_info("%ld blocks from MPI_Alloc_mem were not freed before MPI_Finalize, and must "
+                      "not be any more",
+                      atomic_load_explicit(&blocks, memory_order_relaxed));
+    }
+}
+
 void hccl_mpool_leave(void)
 {
+    if (NULL != entry && 0 < atomic_load_explicit(&blocks, memory_order_relaxed)) {
+        stay();
+    }
     if (NULL != entry) {
         opal_list_remove_item(&opal_mpool_base_framework.framework_components, &entry->super);
         OBJ_RELEASE(entry);

@@ -40,6 +40,9 @@ static struct {
     granule_t *granules; /* one for each, sparse as the heap itself */
     size_t ngranules;
     uint32_t free[ORDERS]; /* first free block of each order, NONE: none */
+    /* A heap that has ended with blocks taken, NULL: none. */
+    char *left;
+    size_t left_size;
 } heap = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 /* ---- blocks ----------------------------------------------------------------------------------- */
@@ -148,8 +151,10 @@ bool hccl_heap_give(void *block)
         heap.used--;
         merge(at, g->order);
     }
+    bool left = NULL != heap.left && (char *) block >= heap.left
+                && (char *) block < heap.left + heap.left_size;
     pthread_mutex_unlock(&heap.lock);
-    return NULL != g;
+    return NULL != g || left;
 }
 
 char *hccl_heap_range(size_t *size)
@@ -254,6 +259,9 @@ void hccl_heap_destroy(void)
     if (NULL != heap.base) {
         if (0 == heap.used) {
             munmap(heap.base, heap.size + TAIL_BYTES);
+        } else {
+            heap.left = heap.base;
+            heap.left_size = heap.size;
         }
         munmap(heap.granules, heap.ngranules * sizeof(granule_t));
         close(heap.fd);

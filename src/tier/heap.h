@@ -39,7 +39,7 @@ HCCL_CHECKED int hccl_heap_create(uint64_t size, uint64_t nonce, hccl_heap_card_
                                   const char **why);
 
 /** Ends the heap. Blocks that were not given back stay readable and writable for this process, until
- *  it ends. Safe when nothing was created. */
+ *  it ends; giving them back does nothing then. Safe when nothing was created. */
 void hccl_heap_destroy(void);
 
 /** A block of at least bytes, at a multiple of align (a power of two up to HCCL_HEAP_RETURNED); NULL

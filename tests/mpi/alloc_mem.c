@@ -265,12 +265,82 @@ static void test_window(void)
     MPI_Comm_free(&node);
 }
 
-/* A block that was never freed is there after MPI_Finalize. */
-static char *left_over;
+/* Blocks of all kinds, freed in the reverse and in any order: the others keep their contents, and at
+ * the end the heap (of 16 MiB) is one piece again. */
+static void test_order(void)
+{
+    enum { BLOCKS = 60 };
+    static const size_t sizes[] = {40000, 100, 300000, 70000, 33000};
+    struct {
+        char *at;
+        size_t bytes;
+    } blocks[BLOCKS];
+    unsigned random = 12345;
+    for (int round = 0; round < 40; round++) {
+        for (int i = 0; i < BLOCKS; i++) {
+            blocks[i].bytes = sizes[(i + round) % 5];
+            blocks[i].at = take(blocks[i].bytes);
+            memset(blocks[i].at, i + 1, blocks[i].bytes);
+        }
+        for (int left = BLOCKS; left > 0; left--) {
+            random = random * 1103515245u + 12345u;
+            int i = round % 2 == 0 ? left - 1 : (int) ((random >> 16) % (unsigned) left);
+            char *at = blocks[i].at;
+            size_t bytes = blocks[i].bytes;
+            CHECK(at[0] == at[bytes / 2] && at[0] == at[bytes - 1]
+                  && 0 == memcmp(at, at + 1, bytes - 1));
+            MPI_Free_mem(at);
+            blocks[i] = blocks[left - 1];
+        }
+    }
+    char *whole = take(16 * MIB);
+    CHECK(in_heap(whole));
+    MPI_Free_mem(whole);
+}
+
+/* A thousand communicators, with a buffer from MPI_Alloc_mem used on each, and every tenth buffer
+ * living on beyond its communicator. */
+static void test_comms(void)
+{
+    enum { COMMS = 1000, KEPT = 20 };
+    int *kept[KEPT] = {NULL}, *sum = malloc(N * sizeof(int));
+    long before = 0;
+    for (int round = 0; round < COMMS; round++) {
+        size_t n = 9000 + (size_t) round % 50;
+        int *buffer = take(n * sizeof(int));
+        MPI_Comm comm;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        fill(buffer, n, round);
+        MPI_Allreduce(buffer, sum, (int) n, MPI_INT, MPI_SUM, comm);
+        check_sum(sum, n, round);
+        if (round % 10 == 0) {
+            int *old = kept[round / 10 % KEPT];
+            if (NULL != old) {
+                CHECK(at(rank, round - 10 * KEPT, 8999) == old[8999]);
+                MPI_Free_mem(old);
+            }
+            kept[round / 10 % KEPT] = buffer;
+        } else {
+            MPI_Free_mem(buffer);
+        }
+        MPI_Comm_free(&comm);
+        before = 200 == round ? resident_pages() : before;
+    }
+    CHECK(resident_pages() < before + 1024);
+    for (int i = 0; i < KEPT; i++) {
+        MPI_Free_mem(kept[i]);
+    }
+    free(sum);
+}
+
+/* Blocks that were never freed are there after MPI_Finalize. Freeing them then is wrong, but works
+ * with Open MPI's own allocator, and so it must with this. */
+static char *left_over, *small_left_over;
 
 static void test_finalize(void)
 {
     left_over = take(MIB);
+    small_left_over = take(100);
     memset(left_over, 55, MIB);
 }
 
@@ -283,6 +353,7 @@ int main(int argc, char **argv)
         {"heap", test_heap},     {"malloc", test_malloc}, {"full", test_full},
         {"growth", test_growth}, {"reuse", test_reuse},   {"requests", test_requests},
         {"fork", test_fork},     {"window", test_window}, {"finalize", test_finalize},
+        {"order", test_order},   {"comms", test_comms},
     };
     bool known = false;
     MPI_Init(&argc, &argv);
@@ -298,6 +369,8 @@ int main(int argc, char **argv)
     if (NULL != left_over) {
         left_over[1]++;
         CHECK(55 == left_over[0] && 56 == left_over[1] && 55 == left_over[MIB - 1]);
+        CHECK(MPI_SUCCESS == MPI_Free_mem(left_over));
+        CHECK(MPI_SUCCESS == MPI_Free_mem(small_left_over));
     }
     if (!known) {
         fprintf(stderr, "usage: alloc_mem TEST\n");

@@ -32,6 +32,11 @@ run "without shared memory" 2 malloc "${hccl[@]}" --mca coll_hccl_shared_memory 
 run "a full heap" 1 full "${hccl[@]}" --mca coll_hccl_heap_size 1m
 run "no growth" 1 growth "${hccl[@]}"
 run "after MPI_Finalize" 2 finalize "${hccl[@]}"
+run "after MPI_Finalize, without the component" 1 finalize --mca coll ^hccl
+run "any order" 2 order "${hccl[@]}" --mca coll_hccl_heap_size 16m
+run "1000 communicators" 2 comms "${hccl[@]}" "${in_place[@]}"
+run "1000 communicators, a heap that is too small" 3 comms "${hccl[@]}" "${in_place[@]}" \
+    --mca coll_hccl_heap_size 1m
 run fork 2 fork "${hccl[@]}" "${in_place[@]}"
 run "shared windows" 3 window "${hccl[@]}" "${in_place[@]}"
 for ranks in 2 3 4; do

@@ -62,6 +62,9 @@ static void life_and_limits(int rank)
     char *block = hccl_heap_take(100, 64);
     hccl_heap_destroy();
     memset(block, 1, 100);
+    /* It may be given back; nothing happens. */
+    CHECK(hccl_heap_give(block) && !hccl_heap_give(&size));
+    memset(block, 2, 100);
     struct rlimit limit = {.rlim_cur = MIB, .rlim_max = MIB};
     CHECK(0 == setrlimit(RLIMIT_FSIZE, &limit));
     CHECK(HCCL_ERR_SYS == hccl_heap_create(2 * MIB, NONCE, &card, &why));
