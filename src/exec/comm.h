@@ -20,8 +20,10 @@ struct hccl_exec;
 struct hccl_repeat;
 
 /** Lanes by size of publication: the smallest one that takes a plan's publications uncut is used,
- *  or one of the large ones with segments: WIDE when the plan also crosses the network, where
- *  messages should be longer than what suits a cache. */
+ *  or one of the large ones with segments. LARGE: data that go one way on one node. The cores pass
+ *  each segment on as it is made, so short ones are best, in a ring that stays in a cache. WIDE:
+ *  where all ranks publish and read alike, each hand-over is a moment when all wait for all, and
+ *  where the plan also crosses the network, messages should be long. */
 typedef enum { HCCL_LANE_SMALL, HCCL_LANE_LARGE, HCCL_LANE_WIDE, HCCL_LANES } hccl_lane_kind_t;
 
 /** Blocking and nonblocking operations have lanes and tags of their own. Only among themselves do

@@ -12,6 +12,10 @@
 /* Segments start at multiples of this many bytes, where the data allows it. */
 #define ALIGN_BYTES ((size_t) 64)
 
+/* With buffers longer than this, they and the rings together fill the cache that the cores have in
+ * common: shorter segments leave more of it to the buffers. */
+#define HALVED_FROM_BYTES ((size_t) 4 << 20)
+
 /* Segments that are cut only to overlap are not shorter: the flags would cost more. */
 #define SHORTEST_BYTES ((size_t) 8192)
 
@@ -126,6 +130,12 @@ static size_t overlapping(size_t bytes, size_t segment)
     return bytes <= 2 * SHORTEST_BYTES ? segment : hccl_min(piece, segment);
 }
 
+/* Bytes of the longest of the buffers that have a place for each rank's data. */
+static size_t longest_buffer(const hccl_exec_t *x)
+{
+    return x->units * x->unit * (HCCL_VIEW_UNIFORM == x->grid ? (size_t) x->hc->size : 1);
+}
+
 /* Lane and segments. False: this plan cannot run on shared memory. */
 static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segment)
 {
@@ -145,10 +155,14 @@ static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segm
         return true;
     }
     /* Where each hand-over costs a switch of processes, longer segments, too. */
-    x->lane_kind = 1 == x->hc->shape->nnodes && !x->hc->crowded ? HCCL_LANE_LARGE : HCCL_LANE_WIDE;
+    bool alone = 1 == x->hc->shape->nnodes && !x->hc->crowded;
+    bool one_way = alone && segment > 0;
+    x->lane_kind = one_way ? HCCL_LANE_LARGE : HCCL_LANE_WIDE;
     size_t slot = hccl_engine.slot_bytes[x->lane_kind];
-    if (HCCL_LANE_LARGE == x->lane_kind && segment > 0) {
+    if (one_way) {
         segment = overlapping(x->units * x->unit, segment);
+    } else if (alone && longest_buffer(x) > HALVED_FROM_BYTES) {
+        slot /= 2;
     }
     bool is_short = bytes <= slot && (0 == segment || x->units * x->unit <= segment);
     return is_short || (!plan->sized && cut_for_slots(x, plan, slot, segment));
