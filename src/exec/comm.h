@@ -52,6 +52,7 @@ typedef struct hccl_engine {
     int spin;                      /* polls between two calls of opal_progress while waiting */
     int tag_base;                  /* lowest tag used */
     int tag_ids;                   /* operations of a kind told apart by tags, a power of two */
+    int sleep_after;               /* microseconds to wait before sleeping; 0: never; my own */
     bool shared_memory;            /* use of the shared-memory tier is allowed */
     uint64_t settings_hash;        /* of all settings that must agree between ranks */
     bool oversubscribed;           /* this host: processes outnumber the processors that they may

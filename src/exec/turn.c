@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "exec/open.h"
+#include "exec/wait.h"
 
 static hccl_order_t order_of(const hccl_exec_t *x)
 {
@@ -164,7 +165,11 @@ bool hccl_turn_pump(hccl_exec_t *x, bool *moved)
     if (OMPI_SUCCESS != rc) {
         hccl_run_give_up(x);
     }
-    return hccl_run_advance(x, moved);
+    bool ended = hccl_run_advance(x, moved);
+    if (*moved) {
+        hccl_wait_tell(x->lane);
+    }
+    return ended;
 }
 
 void hccl_turn_enqueue(hccl_exec_t *x)
