@@ -177,6 +177,8 @@ int main(int argc, char **argv)
         return plan_choose(&o);
     } else if (0 == strcmp(o.verb, "sweep")) {
         return plan_sweep(&o);
+    } else if (0 == strcmp(o.verb, "fit")) {
+        return plan_fit(&o);
     }
     return 0 == strcmp(o.verb, "show") ? plan_show(&o) : plan_world(&o);
 }

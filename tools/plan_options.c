@@ -24,11 +24,16 @@ static const char usage[] =
     "       hccl_plan choose   COLLECTIVE [TOPOLOGY] [--sizes L] [--algorithms L] [--forced]\n"
     "       hccl_plan sweep    [COLLECTIVE...] [--nodes L] [--inside T] [--sizes L]\n"
     "                          [--algorithms L] [--csv FILE] [--plot PREFIX]\n"
+    "       hccl_plan fit      TOPOLOGY FILE[:ALGORITHM]... [--keys L]\n"
     "       hccl_plan machine\n"
     "TOPOLOGY      as in `node:4 numa:2 core:2`, see src/topo/topo.h; may be left out where the\n"
     "              machine file names one\n"
     "--machine F   a machine description; --set KEY=VALUE changes a line of it. Both for show,\n"
-    "              simulate, choose, sweep, and machine, which prints all lines\n"
+    "              simulate, choose, sweep, fit, and machine, which prints all lines\n"
+    "FILE          of hccl_test --csv, measured with the algorithm that the rules choose, or with\n"
+    "              this ALGORITHM forced. fit prints the machine that comes nearest to these "
+    "times\n"
+    "--keys L      lines of the machine file to fit, with commas between\n"
     "--remote T    the other group's topology, for algorithms on inter-communicators\n"
     "--bytes N     of the vector, or of each block (default 1m); k, m and g may follow\n"
     "--segments S  cut into so many segments; simulate: 0 (default) as the component would\n"
@@ -217,6 +222,14 @@ static void read_algorithms(plan_options_t *o, const char *value)
     o->algorithms = value;
 }
 
+static void read_keys(plan_options_t *o, const char *value)
+{
+    if (strlen(value) > 1000) {
+        plan_die("--keys: at most 1000 characters");
+    }
+    o->keys = value;
+}
+
 static void read_csv(plan_options_t *o, const char *value)
 {
     o->csv = value;
@@ -240,17 +253,18 @@ static const struct {
     const char *name, *verbs;
     reader_t read;
 } options[] = {
-    {"--root", " dump show check cost simulate choose sweep ", read_root},
+    {"--root", " dump show check cost simulate choose sweep fit ", read_root},
     {"--rank", " dump show ", read_rank},
     {"--bytes", " show cost simulate ", read_bytes},
     {"--segments", " show cost simulate ", read_segments},
     {"--remote", " dump check cost ", read_remote},
-    {"--machine", " show simulate choose sweep machine ", read_machine},
-    {"--set", " show simulate choose sweep machine ", change_machine},
+    {"--machine", " show simulate choose sweep fit machine ", read_machine},
+    {"--set", " show simulate choose sweep fit machine ", change_machine},
     {"--sizes", " choose sweep ", read_sizes},
     {"--nodes", " sweep ", read_nodes},
     {"--inside", " sweep ", read_inside},
     {"--algorithms", " choose sweep ", read_algorithms},
+    {"--keys", " fit ", read_keys},
     {"--csv", " sweep ", read_csv},
     {"--plot", " sweep ", read_plot},
 };
@@ -329,7 +343,7 @@ static void complete_lists(plan_options_t *o)
 
 void plan_options_read(plan_options_t *o, int argc, char **argv)
 {
-    static const char verbs[] = " list dump show check cost simulate choose sweep machine ";
+    static const char verbs[] = " list dump show check cost simulate choose sweep fit machine ";
     *o = (plan_options_t){.rank = -1, .bytes = 1 << 20, .algorithm = -1};
     hccl_machine_default(&o->machine);
     if (argc < 2) {
@@ -352,6 +366,11 @@ void plan_options_read(plan_options_t *o, int argc, char **argv)
         if (o->nwords > 0) {
             die_with_usage("what is ", o->words[0]);
         }
+    } else if (among(" fit ", o->verb)) {
+        if (o->nwords < 2) {
+            die_with_usage("TOPOLOGY and a FILE are missing behind ", o->verb);
+        }
+        o->topology = o->words[0];
     } else if (!among(" sweep ", o->verb)) {
         read_words(o, among(" choose ", o->verb) ? 1 : 2);
     }

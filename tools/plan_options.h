@@ -31,7 +31,7 @@ typedef struct plan_options {
     const char *inside; /* the topology of one node, for --nodes */
     bool all_ranks, forced;
     hccl_machine_t machine;
-    const char *csv, *plot, *algorithms; /* NULL: not given */
+    const char *csv, *plot, *algorithms, *keys; /* NULL: not given */
 } plan_options_t;
 
 /** Reads everything; verbs that want a topology find it in o->topology. */
@@ -57,6 +57,7 @@ int plan_simulate(const plan_options_t *o);
 int plan_show(const plan_options_t *o);
 int plan_choose(const plan_options_t *o);
 int plan_sweep(const plan_options_t *o);
+int plan_fit(const plan_options_t *o);
 
 /* plan_plot.c */
 

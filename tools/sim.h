@@ -48,6 +48,8 @@ typedef struct hccl_sim_extent {
 
 hccl_sim_extent_t hccl_sim_extent(const hccl_sim_program_t *program);
 
+hccl_coll_t hccl_sim_collective(const hccl_sim_program_t *program);
+
 /** One step of one rank, when it has been done. */
 typedef struct hccl_sim_trace {
     double begin, end;

@@ -282,3 +282,8 @@ hccl_sim_extent_t hccl_sim_extent(const hccl_sim_program_t *p)
                                .nodes = p->nnodes,
                                .sampled = p->sampled};
 }
+
+hccl_coll_t hccl_sim_collective(const hccl_sim_program_t *p)
+{
+    return p->coll;
+}

@@ -198,4 +198,37 @@ for machine in "$HCCL_SRC_DIR"/tools/machines/*.machine; do
     expect "simulate on $(basename "$machine" .machine)" 0 '^rounds [0-9]+, segments [0-9]+, .* us$' \
         simulate allreduce hier_ring --machine "$machine"
 done
+
+# fit: times of a known machine as hccl_test would write them, up to 3 % off, one of seven 3 times.
+known=(--set network.alpha=30us --set network.bandwidth=200MB/s --set combine.bandwidth=2GB/s)
+files=()
+for algorithm in hier_ring ring rd; do
+    "$plan" sweep allreduce --nodes 4 --inside core:2 --algorithms "$algorithm" --sizes 1k:4m \
+        --csv "$HCCL_TMP/times" "${known[@]}" >/dev/null
+    awk -F, -v OFS=, '
+        NR == 1 { print "collective,mode,ranks,type,op,root,in_place,bytes,count,median_us" }
+        NR > 1 {
+            us = $6 * (0.97 + 0.06 * ((NR * 7 + length($5) * 3) % 10) / 9) * (NR == 4 ? 3 : 1)
+            print "allreduce", "blocking", $3, "fp32", "sum", -1, 0, $4, $4 / 4, us
+        }' "$HCCL_TMP/times" >"$HCCL_TMP/$algorithm.csv"
+    files+=("$HCCL_TMP/$algorithm.csv:$algorithm")
+done
+"$plan" fit "node:4 core:2" "${files[@]}" --keys network.alpha,network.bandwidth,combine.bandwidth \
+    >"$HCCL_TMP/fitted" 2>&1 || true
+if awk '$1 == "network.alpha" { a = $3 + 0 } $1 == "network.bandwidth" { b = $3 + 0 }
+        END { exit !(a > 27 && a < 33 && b > 180 && b < 220) }' "$HCCL_TMP/fitted"; then
+    hccl_ok "hccl_plan/fit finds the constants"
+else
+    hccl_quote "$(grep -E '^network|error' "$HCCL_TMP/fitted")"
+    hccl_not_ok "hccl_plan/fit finds the constants" "not 30 us and 200 MB/s"
+fi
+expect "fit prints a machine" 0 '^network.bandwidth +=' machine --machine "$HCCL_TMP/fitted"
+expect "fit names what it cannot find" 0 '^# switch.alpha is not determined' \
+    fit "node:4 core:2" "${files[1]}" --set switch.alpha=1us --keys network.alpha,switch.alpha
+expect "fit refuses other ranks" 2 'ring.csv:2: measured with 8 ranks, but the topology has 4' \
+    fit node:4 "${files[1]}"
+expect "fit refuses other files" 2 "there is no column 'mode': is it a CSV file of hccl_test" \
+    fit "node:4 core:2" "$HCCL_TMP/times"
+expect "fit refuses unknown keys" 2 "^hccl_plan: --keys: 'speed' is no number of a machine file" \
+    fit "node:4 core:2" "${files[1]}" --keys speed
 hccl_finish
