@@ -174,6 +174,13 @@ void hccl_part_combine(hccl_builder_t *b, int dst, int left, int right, int firs
 /** Largest power of two not above n (n >= 1). */
 int hccl_part_power(int n);
 
+/** Fewest rounds in which n (n >= 1) can tell all others something when each talks to `ports` others
+ *  at once: ceil(log(n) / log(ports + 1)). */
+int hccl_part_rounds(int n, int ports);
+
+/** Smallest radix with which so many rounds suffice for n: fewer messages, no round more. */
+int hccl_part_radix(int n, int rounds);
+
 /* ---- trees (part_tree.c) -------------------------------------------------------------------- */
 
 typedef enum { HCCL_TREE_BINOMIAL, HCCL_TREE_BINARY, HCCL_TREE_CHAIN } hccl_tree_t;
