@@ -50,6 +50,23 @@ static void across_rhd(hccl_builder_t *b, const hccl_team_t *team, int tmp, int 
     hccl_part_unhalving(b, team, &map, dst);
 }
 
+static void across_double_tree(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src,
+                               int dst, int first, int cuts)
+{
+    hccl_part_double_allreduce(b, team, tmp, src, dst, first, cuts / 2);
+}
+
+/* The scratch areas that an exchange needs. */
+static int scratch(hccl_builder_t *b, int positions, across_t across)
+{
+    const int tmp = hccl_build_scratch(b, positions);
+
+    if (across_double_tree == across) {
+        hccl_build_scratch(b, positions);
+    }
+    return tmp;
+}
+
 /* The same as hierarchical where the nodes are divided alike: every rank has a slice. */
 static int through_groups(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int cuts,
                           across_t across)
@@ -64,7 +81,7 @@ static int through_groups(const hccl_case_t *c, int algorithm, hccl_plan_t **pla
 
     if (NULL != b) {
         const hccl_team_t team = hccl_team_rail(c, c->shape->local_of[c->me]);
-        const int tmp = hccl_build_scratch(b, t.n * cuts);
+        const int tmp = scratch(b, t.n * cuts, across);
 
         t.scale = cuts;
         hccl_tiers_up(b, &t, HCCL_BASE_SEND, HCCL_BASE_RECV, HCCL_BASE_RECV);
@@ -90,7 +107,7 @@ static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan,
     if (NULL == b) {
         return HCCL_ERR_NOMEM;
     }
-    const int tmp = hccl_build_scratch(b, slices * cuts);
+    const int tmp = scratch(b, slices * cuts, across);
     const int src = hccl_part_node_reduce(b, c, &cut, HCCL_BASE_SEND, HCCL_BASE_RECV);
     const int own = hccl_slices_of(&cut, c->shape->local_of[c->me]);
 
@@ -138,6 +155,11 @@ int hccl_algo_allreduce_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **
     return hccl_hier_finish(&h, rc, plan);
 }
 
+int hccl_algo_allreduce_hier_double_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->min_local, 2, across_double_tree);
+}
+
 /* Up the groups of the node and down again. */
 static int tiered(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_tiers_t *t)
 {
@@ -180,7 +202,7 @@ static int flat(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_te
     if (NULL == b) {
         return HCCL_ERR_NOMEM;
     }
-    const int tmp = hccl_build_scratch(b, cuts);
+    const int tmp = scratch(b, cuts, across);
 
     across(b, &team, tmp, HCCL_BASE_SEND, HCCL_BASE_RECV, 0, cuts);
     return hccl_build_finish(b, plan);
@@ -219,6 +241,11 @@ int hccl_algo_allreduce_flat(const hccl_case_t *c, int algorithm, hccl_plan_t **
     return NULL == b ? HCCL_ERR_NOMEM : rc;
 }
 
+int hccl_algo_allreduce_double_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_team_all(c), 2, across_double_tree);
+}
+
 int hccl_algo_allreduce_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
@@ -227,7 +254,7 @@ int hccl_algo_allreduce_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **
     if (NULL == b) {
         return HCCL_ERR_NOMEM;
     }
-    const int tmp = hccl_part_reduce_scratch(b, HCCL_TREE_BINOMIAL, team.n, 1);
+    const int tmp = hccl_part_reduce_scratch(b, HCCL_TREE_BINOMIAL, team.n, 0 == c->me, 1);
 
     hccl_part_reduce(b, &team, 0, HCCL_TREE_BINOMIAL, tmp, HCCL_BASE_SEND, HCCL_BASE_RECV, 0, 1);
     hccl_part_bcast(b, &team, 0, HCCL_TREE_BINOMIAL, HCCL_BASE_RECV, 0, 1);

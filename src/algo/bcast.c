@@ -5,20 +5,27 @@
  */
 #include "algo/tiers.h"
 
+/* Positions that the data are cut into. */
+static int parts_of(hccl_tree_t tree)
+{
+    return HCCL_TREE_DOUBLE == tree ? 2 : 1;
+}
+
 /* A tree of one rank per node, the root's node represented by the root, then a publication. */
 static int hierarchical_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan,
                              hccl_tree_t tree)
 {
-    hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
+    const int parts = parts_of(tree);
+    hccl_builder_t *b = hccl_build_start(c, algorithm, parts);
     const hccl_node_t home = hccl_node_of(c, c->root);
     const hccl_team_t leaders = hccl_team_leaders(c, c->root);
     const bool at_home = home.node == c->shape->node_of[c->me];
-    const hccl_slices_t whole = {1, at_home ? home.me : 0, hccl_map_even(0, 1)};
+    const hccl_slices_t whole = {1, at_home ? home.me : 0, hccl_map_even(0, parts)};
 
     if (NULL == b) {
         return HCCL_ERR_NOMEM;
     }
-    hccl_part_bcast(b, &leaders, home.node, tree, HCCL_BASE_RECV, 0, 1);
+    hccl_part_bcast(b, &leaders, home.node, tree, HCCL_BASE_RECV, 0, parts);
     hccl_part_node_spread(b, c, &whole, HCCL_BASE_RECV);
     return hccl_build_finish(b, plan);
 }
@@ -31,6 +38,21 @@ int hccl_algo_bcast_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **plan
 int hccl_algo_bcast_hier_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     return hierarchical_tree(c, algorithm, plan, HCCL_TREE_BINOMIAL);
+}
+
+int hccl_algo_bcast_hier_tree4(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical_tree(c, algorithm, plan, HCCL_TREE_4NOMIAL);
+}
+
+int hccl_algo_bcast_hier_star(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical_tree(c, algorithm, plan, HCCL_TREE_STAR);
+}
+
+int hccl_algo_bcast_hier_double_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical_tree(c, algorithm, plan, HCCL_TREE_DOUBLE);
 }
 
 int hccl_algo_bcast_hier_binary(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
@@ -178,18 +200,36 @@ int hccl_algo_bcast_tier_slices(const hccl_case_t *c, int algorithm, hccl_plan_t
 static int flat_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_team_t team,
                      int root, hccl_tree_t tree)
 {
-    hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
+    hccl_builder_t *b = hccl_build_start(c, algorithm, parts_of(tree));
 
     if (NULL == b) {
         return HCCL_ERR_NOMEM;
     }
-    hccl_part_bcast(b, &team, root, tree, HCCL_BASE_RECV, 0, 1);
+    hccl_part_bcast(b, &team, root, tree, HCCL_BASE_RECV, 0, parts_of(tree));
     return hccl_build_finish(b, plan);
 }
 
 int hccl_algo_bcast_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     return flat_tree(c, algorithm, plan, hccl_team_all(c), c->root, HCCL_TREE_BINOMIAL);
+}
+
+int hccl_algo_bcast_tree4(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat_tree(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+                     HCCL_TREE_4NOMIAL);
+}
+
+int hccl_algo_bcast_star(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat_tree(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+                     HCCL_TREE_STAR);
+}
+
+int hccl_algo_bcast_double_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat_tree(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+                     HCCL_TREE_DOUBLE);
 }
 
 int hccl_algo_bcast_binary(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
