@@ -113,19 +113,20 @@ typedef struct hccl_rails {
     bool by_node;     /* positions are by node, then by rail, one for each */
     int nnodes;       /* of the shape */
     int rails;
+    int slots;      /* of a rail */
     int units;      /* what is shared out */
     int widest;     /* most positions of one slot of a rail */
     int *cut;       /* [rails + 1] the unit with which a rail begins */
-    int *start;     /* [rails * nnodes + 1] where slot s of rail r begins: start[r * nnodes + s] */
+    int *start;     /* [rails * slots + 1] where slot s of rail r begins: start[r * slots + s] */
     int *member;    /* [rails][nnodes] the rank that serves a rail */
     int32_t *order; /* [nranks] blocks: for hccl_build_order */
 } hccl_rails_t;
 
-/** Rails for a vector of units * nnodes blocks, or, given the slot of each node, for the blocks of all
- *  ranks. local: NULL, or which one serves a rail. HCCL_OK or
- *  HCCL_ERR_NOMEM; free with hccl_rails_free in both cases. */
+/** Rails for a vector of units * slots blocks, or (slots 0), given the slot of each node, for the blocks
+ *  of all ranks. local: NULL, or which one serves a rail. HCCL_OK or HCCL_ERR_NOMEM; free with
+ *  hccl_rails_free in both cases. */
 HCCL_CHECKED int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_who_t who, const int *local,
-                                 const int *slot, bool by_node, hccl_rails_t *rails);
+                                 int slots, const int *slot, bool by_node, hccl_rails_t *rails);
 void hccl_rails_free(hccl_rails_t *rails);
 
 /** The map of one rail, by slot. */

@@ -31,6 +31,7 @@ static hccl_case_t case_of(const hccl_exec_t *x, const hccl_shape_t *shape)
                          .ndests = hc->ndests,
                          .sources = hc->sources,
                          .dests = hc->dests,
+                         .network_first = 100 - hccl_engine.split,
                          .cartesian = hc->cartesian};
 }
 

@@ -168,6 +168,14 @@ static bool short_scatter(const traffic_t *t)
            && t->rounds == log_nodes(t);
 }
 
+/* Of 4 parts of the vector one crosses the network once for every rank, if nodes are even. */
+static bool split_allreduce(const traffic_t *t)
+{
+    uint64_t h = (uint64_t) t->shape->nnodes, l = (uint64_t) t->shape->min_local;
+    uint64_t often = t->shape->even ? l : 1;
+    return t->out * 4 == 2 * (h - 1) * t->n / h * (3 + often) && t->in == t->out;
+}
+
 /* Every rank of a node sends an equal part of what the node sends, whatever the others' sizes. */
 static bool shared_allreduce(const traffic_t *t)
 {
@@ -189,6 +197,8 @@ static const struct {
      "out and in of each node 2(H-1)/H n, 2 lg H rounds"},
     {HCCL_COLL_ALLREDUCE, "hier_pipeline", ring_allreduce, "out and in of each node 2(H-1)/H n"},
     {HCCL_COLL_ALLREDUCE, "hier_multi_ring", ring_allreduce, "out and in of each node 2(H-1)/H n"},
+    {HCCL_COLL_ALLREDUCE, "hier_2d", split_allreduce,
+     "out and in of each node 2(H-1)/H n for 3/4 of it, L times that for 1/4"},
     {HCCL_COLL_ALLREDUCE, "hier_ahc", shared_allreduce,
      "out and in of each node 2(H-1)/H n, all its ranks alike"},
     {HCCL_COLL_ALLREDUCE, "hier_double_tree", up_and_down, "at most 2 n out and in of each node"},
