@@ -161,6 +161,7 @@ static int describe_self(hccl_peer_t *mine)
     if (HCCL_OK == rc) {
         make_heap(&mine->region);
         open_memory(&mine->region);
+        hccl_tuning_find(&mine->tuning);
     }
     return override_place(&mine->card);
 }

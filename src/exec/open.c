@@ -60,6 +60,9 @@ int hccl_open_begin(hccl_exec_t *x)
         rc = hccl_lane_prepare(x->lane, key, nlocal, shape->local_of[hc->rank], hc->regions);
     }
     uint64_t hash = hccl_engine.settings_hash ^ shape->hash;
+    for (int i = 0; i < HCCL_LANES; i++) {
+        hash = (hash ^ hc->slot_bytes[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    }
     agree->mine[AGREE_OK] = HCCL_OK == rc ? 1 : 0;
     agree->mine[AGREE_HASH] = hash;
     agree->mine[AGREE_NOT_HASH] = ~hash;

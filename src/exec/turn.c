@@ -123,7 +123,7 @@ int hccl_turn_prepare(hccl_exec_t *x, bool *nothing)
         return hccl_exec_unbind(x);
     }
     if (x->persistent && NULL != x->lane && HCCL_LANE_NEW == x->lane->state) {
-        hccl_lane_init(x->lane, hccl_engine.slots, hccl_engine.slot_bytes[x->lane_kind]);
+        hccl_lane_init(x->lane, hccl_engine.slots, x->hc->slot_bytes[x->lane_kind]);
     }
     return OMPI_SUCCESS;
 }
