@@ -51,6 +51,8 @@ static uint64_t alltoall(uint64_t p, uint64_t m)
     return 4 * m * p * (p - 1) + 2 * m * p;
 }
 
+/* Allreduce is held to s (5p - 1) exactly, and from 5 ranks on that is within 5 % of the least, s (5p - 2);
+ * with 2, 3 and 4 ranks it is 1.13, 1.08 and 1.06 of it. */
 static const struct {
     hccl_coll_t coll;
     uint64_t (*least)(uint64_t p, uint64_t units);
