@@ -22,13 +22,13 @@ static inline size_t hccl_min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/** memcpy for runs that are often a few bytes long: no call up to a cache line. n > 0. */
+/** memcpy for runs that are often a few bytes long: no call up to three cache lines. n > 0. */
 static inline void hccl_copy(char *to, const char *from, size_t n)
 {
-    if (n > 64) {
+    if (n > 3 * HCCL_LINE_BYTES) {
         memcpy(to, from, n);
     } else if (n >= 16) {
-        /* The last 16 bytes may overlap those before. */
+        /* The last 16 bytes may overlap those before. Wider pieces would cross lines. */
         for (size_t at = 0; at + 16 < n; at += 16) {
             memcpy(to + at, from + at, 16);
         }
@@ -49,6 +49,19 @@ static inline void hccl_copy(char *to, const char *from, size_t n)
         for (size_t at = 0; at < n; at++) {
             to[at] = from[at];
         }
+    }
+}
+
+/** Copies n > 0 bytes to a slot. The flag line comes last: who waits for its tag would take it away
+ *  while the other lines are written. */
+static inline void hccl_fill(hccl_slot_t *slot, const char *from, size_t n)
+{
+    char *to = hccl_slot_payload(slot, n);
+    if (n > HCCL_HEAD_BYTES && n <= HCCL_SHORT_BYTES) {
+        hccl_copy(to + HCCL_HEAD_BYTES, from + HCCL_HEAD_BYTES, n - HCCL_HEAD_BYTES);
+        memcpy(to, from, HCCL_HEAD_BYTES);
+    } else {
+        hccl_copy(to, from, n);
     }
 }
 

@@ -7,55 +7,34 @@
 
 #include <stdlib.h>
 
+#include "exec/drive.h"
 #include "exec/layout.h"
 #include "exec/sides.h"
-#include "exec/wait.h"
 
 /* ---- running ---------------------------------------------------------------------------------- */
-
-/* Waits until the peers have read what lies in the slot for a tag. */
-static __attribute__((noinline)) void await_room(hccl_lane_t *lane, uint64_t tag)
-{
-    hccl_wait_t wait = {0};
-    while (!hccl_lane_has_room(lane, tag)) {
-        hccl_wait_pause(&wait, lane, false);
-    }
-    hccl_wait_moved(&wait);
-}
 
 static void publish(hccl_repeat_t *r, const hccl_repeat_step_t *step, uint64_t tag,
                     const char *from)
 {
     hccl_lane_t *lane = r->lane;
-    if (HCCL_UNLIKELY(!hccl_lane_has_room(lane, tag))) {
-        await_room(lane, tag);
+    int polls = 0;
+    while (!hccl_lane_has_room(lane, tag)) {
+        hccl_drive_pause(false, &polls);
     }
     hccl_slot_t *slot = hccl_lane_slot(lane, tag);
     if (step->bytes > 0) {
-        hccl_copy(hccl_slot_payload(slot, step->bytes), from, step->bytes);
+        hccl_fill(slot, from, step->bytes);
     }
     hccl_lane_publish(slot, tag, r->signature, step->bytes);
-}
-
-/* Apart, so that what is there already costs no more than the look. */
-static __attribute__((noinline)) hccl_slot_t *await_slot(hccl_lane_t *lane, int peer, uint64_t tag)
-{
-    hccl_slot_t *slot;
-    hccl_wait_t wait = {0};
-    do {
-        hccl_wait_pause(&wait, lane, false);
-        slot = hccl_lane_peek(lane, peer, tag);
-    } while (NULL == slot);
-    hccl_wait_moved(&wait);
-    return slot;
 }
 
 /* Waits for a peer's publication; returns its payload. */
 static const char *await(hccl_lane_t *lane, int peer, uint64_t tag)
 {
-    hccl_slot_t *slot = hccl_lane_peek(lane, peer, tag);
-    if (NULL == slot) {
-        slot = await_slot(lane, peer, tag);
+    hccl_slot_t *slot;
+    int polls = 0;
+    while (NULL == (slot = hccl_lane_peek(lane, peer, tag))) {
+        hccl_drive_pause(false, &polls);
     }
     return hccl_lane_payload(lane, peer, slot);
 }
@@ -105,7 +84,6 @@ int hccl_repeat_run(hccl_comm_t *hc, hccl_repeat_t *r, const void *sbuf, const v
         }
     }
     hccl_lane_acknowledge(lane, lane->last);
-    hccl_wait_tell(lane);
     return OMPI_SUCCESS;
 }
 

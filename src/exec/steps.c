@@ -78,7 +78,7 @@ static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
             return HCCL_STEP_DONE;
         }
         if (bytes > 0) {
-            hccl_copy(hccl_slot_payload(slot, bytes), run.ptr, bytes);
+            hccl_fill(slot, run.ptr, bytes);
         }
     } else {
         bytes = operand_units(x, c, step) * x->unit;

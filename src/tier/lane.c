@@ -78,7 +78,6 @@ int hccl_lane_prepare(hccl_lane_t *lane, uint64_t number, int nlocal, int me,
         }
     }
     if (HCCL_OK == rc) {
-        lane->regions[me] = hccl_region_own();
         lane->heaps[me] = hccl_heap_range(&lane->heap_size);
         rc = hccl_region_take(key, cell_bytes(lane), &lane->cells[me]);
     }
@@ -100,6 +99,8 @@ int hccl_lane_open(hccl_lane_t *lane, bool heaps, bool memory)
             }
         }
     }
+    free(lane->regions);
+    lane->regions = NULL;
     lane->heaps_agreed = heaps;
     lane->memory_agreed = memory;
     lane->last = OPENED;
@@ -134,7 +135,7 @@ void hccl_lane_close(hccl_lane_t *lane)
 const void *hccl_lane_in_place(const hccl_lane_t *lane, int peer, const hccl_slot_t *slot)
 {
     uint64_t where;
-    memcpy(&where, slot->line, sizeof(where));
+    memcpy(&where, slot->head, sizeof(where));
     if (HCCL_SLOT_HEAP == slot->bytes) {
         return lane->heaps[peer] + where;
     }

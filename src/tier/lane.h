@@ -29,15 +29,13 @@ typedef struct hccl_lane {
     hccl_lane_state_t state;
     int nlocal;             /* ranks of this node */
     int me;                 /* my index among them */
-    bool sleepy;            /* some rank may sleep while it waits: tell it of news (tier/doze.h);
-                               the same on all ranks, set before the lane is opened */
     uint64_t nslots;        /* slots of each ring, a power of two */
     size_t slot_bytes;      /* largest publication */
     size_t stride;          /* distance of slots in bytes */
     uint64_t last;          /* tags up to this one belong to operations that have begun or ended */
     uint64_t room;          /* every peer has acknowledged tags up to this one, as last seen */
     hccl_cell_ref_t *cells; /* [nlocal]; cells[me] is mine */
-    hccl_region_head_t **regions; /* [nlocal] where the ranks' regions are in this process */
+    hccl_region_head_t **regions; /* [nlocal] where the peers' regions are mapped */
     bool maps_heaps;              /* this rank has mapped the heaps of all peers that have one */
     bool sees_memory;             /* this rank sees the memory of all peers */
     bool heaps_agreed;            /* all ranks have: publications in heaps may be read in place */
@@ -111,7 +109,7 @@ static inline void hccl_lane_publish_direct(const hccl_lane_t *lane, hccl_slot_t
 {
     bool in_heap = hccl_lane_in_heap(lane, data);
     uint64_t where = in_heap ? (uint64_t) (data - lane->heaps[lane->me]) : (uintptr_t) data;
-    memcpy(slot->line, &where, sizeof(where));
+    memcpy(slot->head, &where, sizeof(where));
     /* Ordering 6 of shm_layout.h: data and where they lie before tag. */
     hccl_lane_publish(slot, tag, signature, in_heap ? HCCL_SLOT_HEAP : HCCL_SLOT_ADDRESS);
 }
@@ -133,8 +131,8 @@ static inline const void *hccl_as_foreseen(const void *p)
 static inline const void *hccl_lane_payload(const hccl_lane_t *lane, int peer, hccl_slot_t *slot)
 {
     if (HCCL_LIKELY(0 == (slot->bytes & HCCL_SLOT_IN_PLACE))) {
-        return slot->bytes <= HCCL_INLINE_BYTES ? hccl_as_foreseen(slot->line)
-                                                : hccl_as_foreseen(slot + 1);
+        return slot->bytes <= HCCL_SHORT_BYTES ? hccl_as_foreseen(slot->head)
+                                               : hccl_as_foreseen(slot + 1);
     }
     return hccl_lane_in_place(lane, peer, slot);
 }
