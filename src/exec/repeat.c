@@ -13,52 +13,93 @@
 
 /* ---- running ---------------------------------------------------------------------------------- */
 
-static void publish(hccl_repeat_t *r, const hccl_repeat_step_t *step, uint64_t tag,
-                    const char *from)
+/* Waiting is a function of its own, so that who need not wait keeps everything in registers. */
+static __attribute__((noinline)) void wait_for_room(hccl_lane_t *lane, uint64_t tag)
 {
-    hccl_lane_t *lane = r->lane;
     int polls = 0;
     while (!hccl_lane_has_room(lane, tag)) {
         hccl_drive_pause(false, &polls);
     }
-    hccl_slot_t *slot = hccl_lane_slot(lane, tag);
-    if (step->bytes > 0) {
-        hccl_fill(slot, from, step->bytes);
-    }
-    hccl_lane_publish(slot, tag, r->signature, step->bytes);
 }
 
-/* Waits for a peer's publication; returns its payload. */
-static const char *await(hccl_lane_t *lane, int peer, uint64_t tag)
+static __attribute__((noinline)) hccl_slot_t *wait_for_peer(hccl_lane_t *lane, int peer,
+                                                            uint64_t tag)
 {
     hccl_slot_t *slot;
     int polls = 0;
     while (NULL == (slot = hccl_lane_peek(lane, peer, tag))) {
         hccl_drive_pause(false, &polls);
     }
-    return hccl_lane_payload(lane, peer, slot);
+    return slot;
 }
 
-static void combine(const hccl_repeat_t *r, const hccl_repeat_step_t *step,
-                    const hccl_repeat_source_t *source, uint64_t first_tag, char *const *buffers)
+static inline void publish(hccl_lane_t *lane, const hccl_repeat_step_t *step, uint64_t tag,
+                           uint32_t signature, const char *from)
+{
+    if (HCCL_UNLIKELY(!hccl_lane_has_room(lane, tag))) {
+        wait_for_room(lane, tag);
+    }
+    hccl_slot_t *slot = hccl_lane_slot(lane, tag);
+    size_t bytes = step->bytes;
+    if (bytes > 0) {
+        hccl_fill(slot, from, bytes);
+    }
+    hccl_lane_publish(slot, tag, signature, bytes);
+}
+
+/* Where a source lies; waits for it if it is a peer's publication. */
+static inline const char *find(hccl_lane_t *lane, const hccl_repeat_source_t *source,
+                               uint64_t first_tag, char *const *buffers)
+{
+    int peer = source->peer;
+    if (peer < 0) {
+        return buffers[source->number] + source->offset;
+    }
+    uint64_t tag = first_tag + source->number;
+    hccl_slot_t *slot = hccl_lane_peek(lane, peer, tag);
+    if (NULL == slot) {
+        slot = wait_for_peer(lane, peer, tag);
+    }
+    return (const char *) hccl_lane_payload(lane, peer, slot) + source->offset;
+}
+
+static __attribute__((noinline)) void combine_many(const hccl_repeat_t *r,
+                                                   const hccl_repeat_step_t *step,
+                                                   const hccl_repeat_source_t *source,
+                                                   uint64_t first_tag, char *const *buffers)
 {
     const char *src[step->nsrc];
-    char *dst = buffers[step->buffer] + step->offset;
     for (int i = 0; i < step->nsrc; i++) {
-        const char *start = source[i].peer < 0
-                                ? buffers[source[i].number]
-                                : await(r->lane, source[i].peer, first_tag + source[i].number);
-        src[i] = start + source[i].offset;
+        src[i] = find(r->lane, &source[i], first_tag, buffers);
+    }
+    if (step->bytes > 0) {
+        r->combine.kernel(buffers[step->buffer] + step->offset, (const void *const *) src,
+                          step->nsrc, step->bytes);
+    }
+}
+
+/* COPY, FETCH, REDUCE and FOLD. */
+static inline void combine(const hccl_repeat_t *r, const hccl_repeat_step_t *step,
+                           const hccl_repeat_source_t *source, uint64_t first_tag,
+                           char *const *buffers)
+{
+    char *dst = buffers[step->buffer] + step->offset;
+    if (step->nsrc > 2) {
+        combine_many(r, step, source, first_tag, buffers);
+        return;
+    }
+    const void *src[2];
+    src[0] = find(r->lane, &source[0], first_tag, buffers);
+    if (2 == step->nsrc) {
+        src[1] = find(r->lane, &source[1], first_tag, buffers);
     }
     if (0 == step->bytes) {
         return;
     }
-    if (1 == step->nsrc) {
-        if (dst != src[0]) {
-            hccl_copy(dst, src[0], step->bytes);
-        }
-    } else {
-        r->combine.kernel(dst, (const void *const *) src, step->nsrc, step->bytes);
+    if (2 == step->nsrc) {
+        r->combine.kernel(dst, src, 2, step->bytes);
+    } else if (dst != src[0]) {
+        hccl_copy(dst, src[0], step->bytes);
     }
 }
 
@@ -74,7 +115,8 @@ int hccl_repeat_run(hccl_comm_t *hc, hccl_repeat_t *r, const void *sbuf, const v
     for (int i = 0; i < r->nsteps; i++) {
         const hccl_repeat_step_t *step = &r->steps[i];
         if (step->publishes) {
-            publish(r, step, first_tag + step->number, buffers[step->buffer] + step->offset);
+            publish(lane, step, first_tag + step->number, r->signature,
+                    buffers[step->buffer] + step->offset);
         } else {
             combine(r, step, source, first_tag, buffers);
             source += step->nsrc;
