@@ -7,6 +7,7 @@
 #ifndef HCCL_COLL_HCCL_H
 #define HCCL_COLL_HCCL_H
 
+#include "base/tuning.h"
 #include "entry/entry.h"
 #include "tier/region.h"
 #include "topo/topo.h"
@@ -45,12 +46,24 @@ hccl_zero_copy_t hccl_params_zero_copy(void);
 /** Hash of the values that all ranks must share. */
 uint64_t hccl_params_hash(void);
 
+/** Whether the user has set this parameter, to whatever value. */
+bool hccl_params_is_given(const char *name);
+
 /** What a process publishes. */
 typedef struct hccl_peer {
     hccl_card_t card;
     hccl_region_card_t region;
-    uint64_t settings; /* hccl_params_hash of that process */
+    hccl_tuning_t tuning; /* what it knows of its machine */
+    uint64_t settings;    /* hccl_params_hash of that process */
 } hccl_peer_t;
+
+/** What is known of this machine: from the file of an earlier job, or measured now, in one process of
+ *  each host. Unknown where there is nobody to share memory with. */
+void hccl_tuning_find(hccl_tuning_t *tuning);
+
+/** The sizes of slots that the members of a communicator use, by what they have published: the same
+ *  for all of them. */
+void hccl_tuning_apply(const ompi_communicator_t *comm, size_t slot_bytes[HCCL_LANES]);
 
 /** Publishes this process's card. Called when the component opens, before MPI_Init's exchange. */
 HCCL_CHECKED int hccl_procs_publish(const hccl_peer_t *mine);

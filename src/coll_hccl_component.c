@@ -74,6 +74,8 @@ static void set_engine(void)
     hccl_engine.slots = (size_t) hccl_params.slots;
     hccl_engine.pipeline = hccl_params.pipeline;
     hccl_engine.spin = hccl_params.spin;
+    hccl_engine.split = hccl_params.split;
+    hccl_engine.sleep_after = hccl_params.sleep_after;
     hccl_engine.shared_memory = hccl_params.shared_memory;
     hccl_engine.settings_hash = hccl_params_hash();
     hccl_engine.zero_copy = hccl_params_zero_copy();
@@ -159,6 +161,7 @@ static int describe_self(hccl_peer_t *mine)
     if (HCCL_OK == rc) {
         make_heap(&mine->region);
         open_memory(&mine->region);
+        hccl_tuning_find(&mine->tuning);
     }
     return override_place(&mine->card);
 }

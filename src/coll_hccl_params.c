@@ -240,6 +240,14 @@ static uint64_t mix_text(uint64_t hash, const char *text)
 #define MIX_OWN_BOOL(name) hash
 #define MIX_OWN_TEXT(name) hash
 
+bool hccl_params_is_given(const char *name)
+{
+    mca_base_var_source_t source = MCA_BASE_VAR_SOURCE_DEFAULT;
+    int index = mca_base_var_find("ompi", "coll", "hccl", name);
+    return index >= 0 && OPAL_SUCCESS == mca_base_var_get_value(index, NULL, &source, NULL)
+           && MCA_BASE_VAR_SOURCE_DEFAULT != source;
+}
+
 uint64_t hccl_params_hash(void)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

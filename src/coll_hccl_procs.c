@@ -14,6 +14,7 @@
 typedef struct wire {
     uint8_t card[HCCL_CARD_BYTES];
     hccl_region_card_t region;
+    hccl_tuning_t tuning;
     uint64_t settings;
 } wire_t;
 
@@ -28,6 +29,7 @@ int hccl_procs_publish(const hccl_peer_t *mine)
     memset(&wire, 0, sizeof(wire));
     hccl_card_pack(&mine->card, wire.card);
     wire.region = mine->region;
+    wire.tuning = mine->tuning;
     wire.settings = mine->settings;
     OPAL_MODEX_SEND(rc, OPAL_PMIX_GLOBAL, &mca_coll_hccl_component.collm_version, &wire,
                     sizeof(wire));
@@ -53,6 +55,7 @@ static hccl_peer_t *receive(ompi_proc_t *proc)
             peer = NULL;
         } else if (NULL != peer) {
             peer->region = wire.region;
+            peer->tuning = wire.tuning;
             peer->settings = wire.settings;
         }
     }

@@ -25,6 +25,9 @@ fi
 export OMPI_MCA_mca_base_component_path=$HCCL_PLUGIN_DIR:$OMPI_PKGLIBDIR
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
+# What the component measures of this machine is kept here, not in the user's home.
+export OMPI_MCA_coll_hccl_cache_dir=${OMPI_MCA_coll_hccl_cache_dir:-$HCCL_BUILD_DIR/cache}
+
 # Failures of this driver so far.
 HCCL_FAILED=0
 

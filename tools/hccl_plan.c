@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * hccl_plan: shows, proves and costs the plan of an algorithm on any topology, without MPI. Here are
- * the verbs that walk plans with the prover.
+ * hccl_plan: shows, proves and costs the plan of an algorithm on any topology, without MPI. Here
+ * are the verbs that walk plans with the prover.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +173,12 @@ int main(int argc, char **argv)
         return 0;
     } else if (0 == strcmp(o.verb, "simulate")) {
         return plan_simulate(&o);
+    } else if (0 == strcmp(o.verb, "choose")) {
+        return plan_choose(&o);
+    } else if (0 == strcmp(o.verb, "sweep")) {
+        return plan_sweep(&o);
+    } else if (0 == strcmp(o.verb, "fit")) {
+        return plan_fit(&o);
     }
     return 0 == strcmp(o.verb, "show") ? plan_show(&o) : plan_world(&o);
 }

@@ -21,14 +21,29 @@ static const char usage[] =
     "       hccl_plan simulate COLLECTIVE ALGORITHM [TOPOLOGY] [--root R] [--bytes N] [--segments "
     "S]\n"
     "                          [--all-ranks]\n"
+    "       hccl_plan choose   COLLECTIVE [TOPOLOGY] [--sizes L] [--algorithms L] [--forced]\n"
+    "       hccl_plan sweep    [COLLECTIVE...] [--nodes L] [--inside T] [--sizes L]\n"
+    "                          [--algorithms L] [--csv FILE] [--plot PREFIX]\n"
+    "       hccl_plan fit      TOPOLOGY FILE[:ALGORITHM]... [--keys L]\n"
     "       hccl_plan machine\n"
     "TOPOLOGY      as in `node:4 numa:2 core:2`, see src/topo/topo.h; may be left out where the\n"
     "              machine file names one\n"
     "--machine F   a machine description; --set KEY=VALUE changes a line of it. Both for show,\n"
-    "              simulate and machine, which prints all lines\n"
+    "              simulate, choose, sweep, fit, and machine, which prints all lines\n"
+    "FILE          of hccl_test --csv, measured with the algorithm that the rules choose, or with\n"
+    "              this ALGORITHM forced. fit prints the machine that comes nearest to these "
+    "times\n"
+    "--keys L      lines of the machine file to fit, with commas between\n"
     "--remote T    the other group's topology, for algorithms on inter-communicators\n"
     "--bytes N     of the vector, or of each block (default 1m); k, m and g may follow\n"
     "--segments S  cut into so many segments; simulate: 0 (default) as the component would\n"
+    "--sizes L     sizes with commas between, A:B for all between by factors of 4 (default 8:64m)\n"
+    "--nodes L     numbers of nodes with commas between, A:B by factors of 2 (default 2:256)\n"
+    "--inside T    the topology of each node (default: the machine's, else core:8)\n"
+    "--algorithms L  names with commas between (default: all that fit)\n"
+    "--forced      as when a parameter forces an algorithm: it gets no segments of its own\n"
+    "--csv FILE    one line per algorithm, size and number of nodes\n"
+    "--plot PREFIX PREFIX.svg by gnuplot: which algorithm is the fastest over size and nodes\n"
     "--all-ranks   simulate every rank, even where some nodes stand for all\n";
 
 void plan_die(const char *format, ...)
@@ -84,11 +99,6 @@ hccl_coll_t plan_collective(const char *name)
     return HCCL_COLL_COUNT;
 }
 
-size_t plan_unit(hccl_coll_t coll, size_t bytes)
-{
-    return hccl_coll_info[coll].reduces && 0 == bytes % 4 ? 4 : 1;
-}
-
 const char *plan_bytes_text(size_t bytes, char text[32])
 {
     static const char units[] = {'\0', 'K', 'M', 'G'};
@@ -111,7 +121,7 @@ hccl_shape_t *plan_shape(const char *text)
     return shape;
 }
 
-/* ---- options ---------------------------------------------------------------------------------- */
+/* ---- options -------------------------------------------------------------------------------- */
 
 static void read_machine(plan_options_t *o, const char *path)
 {
@@ -156,6 +166,83 @@ static void read_bytes(plan_options_t *o, const char *value)
     o->bytes = plan_size("--bytes", value);
 }
 
+/* A list of numbers, or of ranges A:B by a factor; how many. `name` is the option. */
+static int read_list(const char *name, const char *text, size_t factor, size_t most, size_t *list)
+{
+    char copy[1024], *rest = copy;
+    int n = 0;
+    if (strlen(text) >= sizeof(copy)) {
+        plan_die("%s: at most %zu characters", name, sizeof(copy) - 1);
+    }
+    strcpy(copy, text);
+    for (char *word = strsep(&rest, ","); NULL != word; word = strsep(&rest, ",")) {
+        char *last = strchr(word, ':');
+        if (NULL != last) {
+            *last++ = '\0';
+        }
+        size_t from = plan_size(name, word), to = NULL == last ? from : plan_size(name, last);
+        if (to > most || from > to) {
+            plan_die("%s takes numbers up to %zu, and A:B with A not above B, not '%s'", name, most,
+                     text);
+        }
+        for (size_t at = from; at <= to; at *= factor) {
+            if (PLAN_MOST == n) {
+                plan_die("%s takes at most %d numbers", name, PLAN_MOST);
+            }
+            list[n++] = at;
+        }
+    }
+    return n;
+}
+
+static void read_sizes(plan_options_t *o, const char *value)
+{
+    o->nsizes = read_list("--sizes", value, 4, (size_t) 1 << 40, o->sizes);
+}
+
+static void read_nodes(plan_options_t *o, const char *value)
+{
+    size_t list[PLAN_MOST];
+    o->nnodes = read_list("--nodes", value, 2, HCCL_SHAPE_MAX_SLOTS, list);
+    for (int i = 0; i < o->nnodes; i++) {
+        o->nodes[i] = (int) list[i];
+    }
+}
+
+static void read_inside(plan_options_t *o, const char *value)
+{
+    if (NULL != strstr(value, "node:")) {
+        plan_die("--inside takes the levels below the node, not '%s'", value);
+    }
+    o->inside = value;
+}
+
+static void read_algorithms(plan_options_t *o, const char *value)
+{
+    o->algorithms = value;
+}
+
+static void read_keys(plan_options_t *o, const char *value)
+{
+    if (strlen(value) > 1000) {
+        plan_die("--keys: at most 1000 characters");
+    }
+    o->keys = value;
+}
+
+static void read_csv(plan_options_t *o, const char *value)
+{
+    o->csv = value;
+}
+
+static void read_plot(plan_options_t *o, const char *value)
+{
+    if ('\0' == value[0] || strlen(value) > 1000 || NULL != strpbrk(value, "'\"\\\n")) {
+        plan_die("--plot takes a path without quotes and backslashes, not '%s'", value);
+    }
+    o->plot = value;
+}
+
 static void read_remote(plan_options_t *o, const char *value)
 {
     o->remote = value;
@@ -166,13 +253,20 @@ static const struct {
     const char *name, *verbs;
     reader_t read;
 } options[] = {
-    {"--root", " dump show check cost simulate ", read_root},
+    {"--root", " dump show check cost simulate choose sweep fit ", read_root},
     {"--rank", " dump show ", read_rank},
     {"--bytes", " show cost simulate ", read_bytes},
     {"--segments", " show cost simulate ", read_segments},
     {"--remote", " dump check cost ", read_remote},
-    {"--machine", " show simulate machine ", read_machine},
-    {"--set", " show simulate machine ", change_machine},
+    {"--machine", " show simulate choose sweep fit machine ", read_machine},
+    {"--set", " show simulate choose sweep fit machine ", change_machine},
+    {"--sizes", " choose sweep ", read_sizes},
+    {"--nodes", " sweep ", read_nodes},
+    {"--inside", " sweep ", read_inside},
+    {"--algorithms", " choose sweep ", read_algorithms},
+    {"--keys", " fit ", read_keys},
+    {"--csv", " sweep ", read_csv},
+    {"--plot", " sweep ", read_plot},
 };
 enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
 
@@ -190,6 +284,10 @@ static int read_option(plan_options_t *o, int left, char **argv)
         o->all_ranks = true;
         return 1;
     }
+    if (0 == strcmp(argv[0], "--forced") && among(" choose ", o->verb)) {
+        o->forced = true;
+        return 1;
+    }
     for (int i = 0; i < OPTIONS; i++) {
         if (0 == strcmp(argv[0], options[i].name)) {
             if (!among(options[i].verbs, o->verb)) {
@@ -205,31 +303,47 @@ static int read_option(plan_options_t *o, int left, char **argv)
     return 0;
 }
 
-/* COLLECTIVE ALGORITHM [TOPOLOGY] */
-static void read_words(plan_options_t *o)
+/* COLLECTIVE [ALGORITHM] [TOPOLOGY] */
+static void read_words(plan_options_t *o, int before)
 {
-    if (o->nwords < 2) {
+    if (o->nwords < before) {
         die_with_usage("arguments are missing behind ", o->verb);
     }
     o->coll = plan_collective(o->words[0]);
-    o->algorithm = hccl_algo_find(o->coll, o->words[1]);
-    if (o->algorithm < 0) {
+    o->algorithm = before < 2 ? -1 : hccl_algo_find(o->coll, o->words[1]);
+    if (before > 1 && o->algorithm < 0) {
         die_with_usage("no such algorithm of this collective (see hccl_plan list): ", o->words[1]);
     }
-    o->topology = o->nwords > 2 ? o->words[2] : NULL;
+    o->topology = o->nwords > before ? o->words[before] : NULL;
     if (NULL == o->topology && '\0' != o->machine.topology[0]) {
         o->topology = o->machine.topology;
     }
     if (NULL == o->topology) {
-        die_with_usage("no topology behind ", o->words[1]);
-    } else if (o->nwords > 3) {
-        die_with_usage("what is ", o->words[3]);
+        die_with_usage("no topology behind ", o->words[before - 1]);
+    } else if (o->nwords > before + 1) {
+        die_with_usage("what is ", o->words[before + 1]);
+    }
+}
+
+/* What is not given for a sweep. */
+static void complete_lists(plan_options_t *o)
+{
+    if (0 == o->nsizes) {
+        read_sizes(o, "8:64m");
+    }
+    if (0 == o->nnodes) {
+        read_nodes(o, "2:256");
+    }
+    if (NULL == o->inside) {
+        const char *levels = strchr(o->machine.topology, ' ');
+        bool has = NULL != levels && 0 == strncmp(o->machine.topology, "node:", 5);
+        o->inside = has ? levels + 1 : "core:8";
     }
 }
 
 void plan_options_read(plan_options_t *o, int argc, char **argv)
 {
-    static const char verbs[] = " list dump show check cost simulate machine ";
+    static const char verbs[] = " list dump show check cost simulate choose sweep fit machine ";
     *o = (plan_options_t){.rank = -1, .bytes = 1 << 20, .algorithm = -1};
     hccl_machine_default(&o->machine);
     if (argc < 2) {
@@ -252,7 +366,13 @@ void plan_options_read(plan_options_t *o, int argc, char **argv)
         if (o->nwords > 0) {
             die_with_usage("what is ", o->words[0]);
         }
-    } else {
-        read_words(o);
+    } else if (among(" fit ", o->verb)) {
+        if (o->nwords < 2) {
+            die_with_usage("TOPOLOGY and a FILE are missing behind ", o->verb);
+        }
+        o->topology = o->words[0];
+    } else if (!among(" sweep ", o->verb)) {
+        read_words(o, among(" choose ", o->verb) ? 1 : 2);
     }
+    complete_lists(o);
 }

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "estimate.h"
 #include "sim.h"
 
 enum { PLAN_MOST = 64 };
@@ -28,9 +29,9 @@ typedef struct plan_options {
     int nsizes;
     int nodes[PLAN_MOST], nnodes;
     const char *inside; /* the topology of one node, for --nodes */
-    bool all_ranks;
+    bool all_ranks, forced;
     hccl_machine_t machine;
-    const char *csv, *plot, *keys, *output, *algorithms;
+    const char *csv, *plot, *algorithms, *keys; /* NULL: not given */
 } plan_options_t;
 
 /** Reads everything; verbs that want a topology find it in o->topology. */
@@ -48,14 +49,29 @@ size_t plan_size(const char *name, const char *text);
 /** The collective of this name, or the end. */
 hccl_coll_t plan_collective(const char *name);
 
-/** Bytes of an element that reductions are simulated with: blocks of vectors are rounded to it. */
-size_t plan_unit(hccl_coll_t coll, size_t bytes);
-
 /** Bytes for people: 64K. */
 const char *plan_bytes_text(size_t bytes, char text[32]);
 
 /* The verbs, each returns the program's exit code. */
 int plan_simulate(const plan_options_t *o);
 int plan_show(const plan_options_t *o);
+int plan_choose(const plan_options_t *o);
+int plan_sweep(const plan_options_t *o);
+int plan_fit(const plan_options_t *o);
+
+/* plan_plot.c */
+
+/** What one algorithm takes at one point of a sweep. */
+typedef struct plan_point {
+    hccl_coll_t coll;
+    int nodes, ranks, algorithm;
+    size_t bytes;
+    double seconds; /* 0: not known */
+    bool fastest;
+} plan_point_t;
+
+/** Draws which algorithm is the fastest over bytes and nodes: PREFIX.gp and, by
+ *  gnuplot, PREFIX.svg. False: a file cannot be written. */
+bool plan_plot(const plan_options_t *o, const plan_point_t *points, int count);
 
 #endif

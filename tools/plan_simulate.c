@@ -11,7 +11,7 @@
 #include "plan_options.h"
 #include "select/select.h"
 
-/* ---- simulate --------------------------------------------------------------------------------- */
+/* ---- simulate ------------------------------------------------------------------------------- */
 
 static const char *const tier_names[HCCL_TIERS] = {"inside L3 caches", "between L3 caches",
                                                    "between NUMA domains", "between packages"};
@@ -74,7 +74,8 @@ static void print_report(const plan_options_t *o, const hccl_shape_t *shape,
            (unsigned long long) r->events, r->seconds * 1e6);
 }
 
-/* The segment length that the default rules give this algorithm here, 0 where they do not name it. */
+/* The segment length that the default rules give this algorithm here, 0 where they do not name
+ * it. */
 static size_t rule_segment(const plan_options_t *o, const hccl_shape_t *shape)
 {
     hccl_case_t c = {.coll = o->coll, .shape = shape, .root = o->root};
@@ -123,7 +124,7 @@ int plan_simulate(const plan_options_t *o)
     hccl_sim_setup_t setup = {.machine = &o->machine,
                               .bytes = o->bytes,
                               .segment = rule_segment(o, shape),
-                              .unit = plan_unit(o->coll, o->bytes),
+                              .unit = hccl_sim_unit(o->coll, o->bytes),
                               .nseg = o->segments};
     hccl_sim_program_t *p = simulate(o, shape, &setup, &report);
     print_report(o, shape, p, &report);
@@ -132,7 +133,7 @@ int plan_simulate(const plan_options_t *o)
     return 0;
 }
 
-/* ---- show ------------------------------------------------------------------------------------- */
+/* ---- show ----------------------------------------------------------------------------------- */
 
 typedef struct tape {
     hccl_sim_trace_t *at;
@@ -172,7 +173,8 @@ static void print_tape(const plan_options_t *o, const hccl_shape_t *shape, const
     char text[HCCL_DUMP_LINE];
     int round = -1;
     for (int i = 0; NULL != plans && i < shape->nranks; i++) {
-        hccl_case_t c = {.coll = o->coll, .shape = shape, .me = i};
+        hccl_case_t c = {
+            .coll = o->coll, .shape = shape, .me = i, .network_first = HCCL_NETWORK_FIRST};
         c.root = hccl_coll_info[o->coll].rooted ? o->root : 0;
         if (HCCL_OK != hccl_algos[o->algorithm].build(&c, o->algorithm, &plans[i])) {
             plan_die("no memory");
@@ -210,7 +212,7 @@ int plan_show(const plan_options_t *o)
     whole.segments = o->segments > 0 ? o->segments : 1;
     hccl_sim_setup_t setup = {.machine = &o->machine,
                               .bytes = o->bytes,
-                              .unit = plan_unit(o->coll, o->bytes),
+                              .unit = hccl_sim_unit(o->coll, o->bytes),
                               .nseg = whole.segments,
                               .trace = record,
                               .context = &tape};

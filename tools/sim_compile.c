@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The simulator: from plans to a program. Plans are built one at a time and made small; no more than
- * one is kept.
+ * The simulator: from plans to a program. Plans are built one at a time and made small; no more
+ * than one is kept.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define BUDGET_STEPS ((uint64_t) 40000000)
 
-/* ---- growing arrays --------------------------------------------------------------------------- */
+/* ---- growing arrays ------------------------------------------------------------------------- */
 
 static bool grow(void **array, uint64_t *room, uint64_t need, size_t size)
 {
@@ -30,7 +30,7 @@ static bool grow(void **array, uint64_t *room, uint64_t need, size_t size)
     return true;
 }
 
-/* ---- channels --------------------------------------------------------------------------------- */
+/* ---- channels ------------------------------------------------------------------------------- */
 
 static uint64_t scatter_key(uint64_t key)
 {
@@ -120,7 +120,7 @@ static int message_channel(hccl_sim_program_t *p, int me, const hccl_step_t *ste
                                         : channel_of(p, peer, me, hccl_sim_reverse(p, offset));
 }
 
-/* ---- plans ------------------------------------------------------------------------------------ */
+/* ---- plans ---------------------------------------------------------------------------------- */
 
 static bool add_steps(hccl_sim_program_t *p, int me, const hccl_plan_t *plan)
 {
@@ -276,6 +276,14 @@ void hccl_sim_free(hccl_sim_program_t *p)
 
 hccl_sim_extent_t hccl_sim_extent(const hccl_sim_program_t *p)
 {
-    return (hccl_sim_extent_t){
-        .steps = p->nsteps, .ranks = p->nranks, .nodes = p->nnodes, .sampled = p->sampled};
+    return (hccl_sim_extent_t){.steps = p->nsteps,
+                               .machine_ranks = p->c.shape->nranks,
+                               .ranks = p->nranks,
+                               .nodes = p->nnodes,
+                               .sampled = p->sampled};
+}
+
+hccl_coll_t hccl_sim_collective(const hccl_sim_program_t *p)
+{
+    return p->coll;
 }

@@ -30,8 +30,8 @@ typedef struct hccl_sim_source {
     int32_t pub;
 } hccl_sim_source_t;
 
-/** Messages from one rank to another; in reduced programs from all ranks for which `from` stands to
- *  those that lie as `to` lies from it. */
+/** Messages from one rank to another; in reduced programs from all ranks for which `from` stands
+ *  to those that lie as `to` lies from it. */
 typedef struct hccl_sim_channel {
     int from, to; /* ranks simulated */
     int out, in;  /* NICs, -1: inside a node */
@@ -51,8 +51,8 @@ typedef struct hccl_sim_rank {
     int npub;
 } hccl_sim_rank_t;
 
-/** How parts of the machine are mapped onto each other: part q onto part q + s modulo their number,
- *  or onto q xor s. */
+/** How parts of the machine are mapped onto each other: part q onto part q + s modulo their
+ *  number, or onto q xor s. */
 typedef enum { HCCL_SIM_NO_MAP, HCCL_SIM_TURN, HCCL_SIM_XOR } hccl_sim_map_t;
 
 struct hccl_sim_program {
@@ -79,7 +79,8 @@ struct hccl_sim_program {
     uint64_t *keys;
     int table_size;
     hccl_sim_link_t *links; /* of the last report */
-    double *start[2]; /* of the last run: where positions begin, in a segment and in the last */
+    double *start[2];       /* of the last run: where positions begin, in a segment and in the
+                               last */
 };
 
 /* sim_symmetry.c */
@@ -159,6 +160,7 @@ typedef struct hccl_sim_cursor {
     int ack;
     int hops;
     int arriving; /* hops that the messages received since the last WAIT bring */
+    int missing;  /* the rank whose publication it waits for, -1: for something else */
 } hccl_sim_cursor_t;
 
 typedef struct hccl_sim_state {
@@ -167,6 +169,7 @@ typedef struct hccl_sim_state {
     double busy; /* the processor is, until then */
     bool queued; /* in the list of those that are looked at now */
     bool ended;
+    bool cramped;           /* it waits for room in its ring */
     uint64_t ack, seen_ack; /* what it has acknowledged, and what of it the others have seen */
 } hccl_sim_state_t;
 

@@ -4,8 +4,9 @@
  * The simulator walks: cursors, rings and acknowledgements as in exec/run.c and tier/lane.h, each
  * rank with one processor, everything in the order of time.
  *
- * An instant has two halves: first all events of that time take effect, then the ranks that they may
- * concern are looked at, until nothing is left. So the order of events of one instant has no effect.
+ * An instant has two halves: first all events of that time take effect, then the ranks that they
+ * may concern are looked at, until nothing is left. So the order of events of one instant has no
+ * effect.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 /* Times that differ by less than this (relatively) are the same instant. */
 #define NEAR 1e-12
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events --------------------------------------------------------------------------------- */
 
 static void add_event(hccl_sim_t *s, hccl_sim_event_t event)
 {
@@ -71,18 +72,31 @@ void hccl_sim_look(hccl_sim_t *s, int rank)
     }
 }
 
-/* What a rank has published, or acknowledged, may let the others of its node go on. */
-static void tell_node(hccl_sim_t *s, int rank)
+/* What a rank has published lets those go on who wait for it. */
+static void tell_readers(hccl_sim_t *s, int rank)
 {
     int node = s->p->rank[rank].node;
     for (int i = s->p->node_first[node]; i < s->p->node_first[node + 1]; i++) {
-        if (i != rank) {
+        for (int j = 0; j < s->ncursors; j++) {
+            if (rank == s->rank[i].cursor[j].missing) {
+                hccl_sim_look(s, i);
+            }
+        }
+    }
+}
+
+/* What it has acknowledged those who wait for room. */
+static void tell_writers(hccl_sim_t *s, int rank)
+{
+    int node = s->p->rank[rank].node;
+    for (int i = s->p->node_first[node]; i < s->p->node_first[node + 1]; i++) {
+        if (s->rank[i].cramped) {
             hccl_sim_look(s, i);
         }
     }
 }
 
-/* ---- publications ----------------------------------------------------------------------------- */
+/* ---- publications --------------------------------------------------------------------------- */
 
 static uint64_t tag_of(const hccl_sim_t *s, int rank, const hccl_sim_cursor_t *c, int pub)
 {
@@ -142,6 +156,7 @@ static bool have_come(hccl_sim_t *s, int rank, hccl_sim_cursor_t *c, const hccl_
         uint64_t tag = tag_of(s, rank, c, source[j].pub);
         const hccl_sim_slot_t *slot = slot_of(s, peer, tag);
         if (tag != slot->tag) {
+            c->missing = peer;
             return false;
         }
         hccl_tier_t tier =
@@ -156,17 +171,18 @@ static bool have_come(hccl_sim_t *s, int rank, hccl_sim_cursor_t *c, const hccl_
     return true;
 }
 
-/* ---- steps: the processor's time, negative: it cannot be done yet ----------------------------- */
+/* ---- steps: the processor's time, negative: it cannot be done yet --------------------------- */
 
 static double publish(hccl_sim_t *s, int rank, hccl_sim_cursor_t *c, const hccl_sim_step_t *step)
 {
     uint64_t tag = tag_of(s, rank, c, step->at);
     if (!has_room(s, rank, tag)) {
+        s->rank[rank].cramped = true;
         return -1;
     }
     double time = hccl_sim_bytes(&s->sizes, c->seg, step) / s->m->copy;
     *slot_of(s, rank, tag) = (hccl_sim_slot_t){tag, s->now + time, c->hops};
-    tell_node(s, rank);
+    tell_readers(s, rank);
     return time;
 }
 
@@ -225,7 +241,7 @@ static double try_step(hccl_sim_t *s, int rank, int cursor, const hccl_sim_step_
     }
 }
 
-/* ---- ranks ------------------------------------------------------------------------------------ */
+/* ---- ranks ---------------------------------------------------------------------------------- */
 
 static bool start_segment(hccl_sim_t *s, int rank)
 {
@@ -234,7 +250,7 @@ static bool start_segment(hccl_sim_t *s, int rank)
     if (r->next_seg >= s->sizes.nseg || c->seg >= 0) {
         return false;
     }
-    *c = (hccl_sim_cursor_t){.seg = r->next_seg++};
+    *c = (hccl_sim_cursor_t){.seg = r->next_seg++, .missing = -1};
     r->running++;
     return true;
 }
@@ -272,6 +288,7 @@ static bool move(hccl_sim_t *s, int rank, int cursor)
     hccl_sim_state_t *r = &s->rank[rank];
     hccl_sim_cursor_t *c = &r->cursor[cursor];
     const hccl_sim_rank_t *program = &s->p->rank[rank];
+    c->missing = -1;
     if (c->seg < 0) {
         return false;
     }
@@ -307,6 +324,7 @@ static void advance(hccl_sim_t *s, int rank)
         return; /* it is woken when it has finished */
     }
     acknowledge(s, rank);
+    r->cramped = false;
     while (moved && !r->ended && !(r->busy > s->now * (1 + NEAR))) {
         int first = r->next_seg % s->ncursors;
         moved = false;
@@ -316,7 +334,7 @@ static void advance(hccl_sim_t *s, int rank)
     }
 }
 
-/* ---- runs ------------------------------------------------------------------------------------- */
+/* ---- runs ----------------------------------------------------------------------------------- */
 
 /* Events of one instant come in any order, so an older one may follow. */
 static void see_acknowledgement(hccl_sim_t *s, const hccl_sim_event_t *event)
@@ -324,7 +342,7 @@ static void see_acknowledgement(hccl_sim_t *s, const hccl_sim_event_t *event)
     hccl_sim_state_t *r = &s->rank[event->who];
     if (event->value > r->seen_ack) {
         r->seen_ack = event->value;
-        tell_node(s, event->who);
+        tell_writers(s, event->who);
     }
 }
 
@@ -431,6 +449,7 @@ static bool open_state(hccl_sim_t *s)
     memset(s->waiting, 0xff, waiting * sizeof(*s->waiting));
     for (size_t i = 0; i < n * HCCL_SIM_CURSORS; i++) {
         s->rank[i / HCCL_SIM_CURSORS].cursor[i % HCCL_SIM_CURSORS].seg = -1;
+        s->rank[i / HCCL_SIM_CURSORS].cursor[i % HCCL_SIM_CURSORS].missing = -1;
     }
     return open_links(s);
 }

@@ -99,3 +99,16 @@ int hccl_sim_sizes(hccl_sim_program_t *p, const hccl_sim_setup_t *setup, hccl_si
     }
     return HCCL_OK;
 }
+
+int hccl_sim_segments(hccl_sim_program_t *p, const hccl_sim_setup_t *setup, int *nseg)
+{
+    hccl_sim_sizes_t sizes;
+    int rc = hccl_sim_sizes(p, setup, &sizes);
+    *nseg = sizes.nseg;
+    return rc;
+}
+
+size_t hccl_sim_unit(hccl_coll_t coll, size_t bytes)
+{
+    return hccl_coll_info[coll].reduces && 0 == bytes % 4 ? 4 : 1;
+}

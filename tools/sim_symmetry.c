@@ -29,6 +29,7 @@ hccl_tier_t hccl_sim_tier(const hccl_shape_t *shape, int a, int b)
 int hccl_sim_build(const hccl_sim_program_t *p, int rank, hccl_plan_t **plan, char *why)
 {
     hccl_case_t c = {.coll = p->coll,
+                     .network_first = HCCL_NETWORK_FIRST,
                      .shape = p->c.shape,
                      .me = rank,
                      .root = hccl_coll_info[p->coll].rooted ? p->c.root : 0};

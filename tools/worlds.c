@@ -101,7 +101,11 @@ void world_graph_free(world_graph_t *g)
 static void fill_case(hccl_case_t *c, const hccl_algo_t *algo, const hccl_shape_t *shape, int me,
                       int nremote)
 {
-    *c = (hccl_case_t){.coll = algo->coll, .shape = shape, .me = me, .nremote = nremote};
+    *c = (hccl_case_t){.coll = algo->coll,
+                       .shape = shape,
+                       .me = me,
+                       .nremote = nremote,
+                       .network_first = HCCL_NETWORK_FIRST};
 }
 
 bool world_make(world_t *w, int algorithm, const hccl_shape_t *shape, const hccl_shape_t *remote,

@@ -81,7 +81,7 @@ int hccl_algo_allgather_flat(const hccl_case_t *c, int algorithm, hccl_plan_t **
     if (NULL != b) {
         rc = hccl_exchange_order(&x, b, c);
         hccl_part_own(b, c);
-        hccl_part_gathering(b, &x, &s, HCCL_BASE_RECV, -1);
+        hccl_part_gathering(b, &x, &s, 1, HCCL_BASE_RECV, -1);
         rc = HCCL_OK == rc ? hccl_build_finish(b, plan) : rc;
     }
     hccl_exchange_close(&x);

@@ -1,35 +1,110 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce of short vectors between nodes that have several ranks: recursive doubling in which the
- * ranks of a node talk to different nodes at the same time, so that 2^k nodes meet in one round
- * instead of k.
+ * Allreduce of short vectors between nodes that have several ranks: recursive multiplying in which
+ * the ranks of a node talk to different nodes at the same time, so that r nodes meet in one round
+ * instead of two. Any number of nodes in the fewest rounds: ceil(log(H) / log(L + 1)).
+ *
+ * The lower bound on rounds: Bar-Noy, Kipnis, Schieber, "An optimal algorithm for computing census
+ * functions in message-passing systems", Parallel Processing Letters 3 (1993). Their algorithm
+ * combines in another order on every node; here all nodes follow one tree of intervals, so that all
+ * hold the same bits. Several ranks of a node at once: Huang et al., "Accelerating MPI
+ * collectives with Process-in-Process-based multi-object techniques", arXiv 2305.10612 (2023).
  */
-#include "algo/parts.h"
+#include "algo/tiers.h"
+
+/* The nodes are divided into `parts` intervals of almost equal size, these again, and so on down to
+ * single nodes: one round for each level, the innermost first. */
+typedef struct {
+    int first, size; /* the nodes divided here */
+    int parts;
+    int mine; /* the part that my node is in */
+} level_t;
+
+enum { MAX_LEVELS = 32 };
 
 typedef struct {
     hccl_builder_t *b;
     const hccl_case_t *c;
     hccl_node_t here;
-    hccl_pairs_t pairs; /* of nodes */
-    int tmp;            /* scratch: what I have received */
+    level_t level[MAX_LEVELS]; /* the outermost first */
+    int levels;
+    int active; /* ranks of my node that exchange messages, or need what those have received */
+    int tmp;    /* scratch: what I have received */
 } radix_t;
 
-/* Nodes that meet in one round: a power of two, one partner per rank of the smallest node. */
-static int radix_of(const hccl_case_t *c)
+static int part_first(const level_t *l, int part)
 {
-    return hccl_part_power(c->shape->min_local + 1);
+    const int rest = l->size % l->parts; /* the first parts have one node more */
+
+    return l->first + part * (l->size / l->parts) + (part < rest ? part : rest);
 }
 
-/* dst = mine of the nodes base, base + stride, ..., in that order; that of the node whose number
- * differs from mine in the bits d was received by the node's rank of index d - 1. */
-static void fold_nodes(const radix_t *x, int nodes, int stride, int pub, int mine, int dst)
+static int part_size(const level_t *l, int part)
 {
-    const int digit = x->pairs.me / stride % nodes;
+    return part_first(l, part + 1) - part_first(l, part);
+}
 
-    hccl_build_fold_begin(x->b, dst, 0, 1);
-    for (int i = 0; i < nodes; i++) {
-        const int receiver = (i ^ digit) - 1;
+static void find_levels(radix_t *x)
+{
+    const int ports = x->c->shape->min_local;
+    int first = 0, size = x->c->shape->nnodes;
+    int left = hccl_part_rounds(size, ports);
+
+    x->levels = 0;
+    x->active = 1;
+    for (; 1 < size; left--) {
+        level_t *l = &x->level[x->levels++];
+
+        *l = (level_t){.first = first, .size = size, .parts = hccl_part_radix(size, left)};
+        while (l->mine + 1 < l->parts && part_first(l, l->mine + 1) <= x->here.node) {
+            l->mine++;
+        }
+        first = part_first(l, l->mine);
+        size = part_size(l, l->mine);
+        x->active = x->active < l->parts - 1 ? l->parts - 1 : x->active;
+    }
+}
+
+/* The messages of rank i in a round: to the part i + 1 ahead, from the part i + 1 behind. Node
+ * number k of a part talks to the nodes of that number. Where a part is longer by one, its last node
+ * hears of a shorter part from one of the nodes there, each longer part from another one. */
+static void talk(const radix_t *x, const level_t *l, int mine)
+{
+    const hccl_team_t rail = hccl_team_rail(x->c, x->here.me);
+    const int far = x->here.me + 1;
+    const int ahead = (l->mine + far) % l->parts, behind = (l->mine - far + l->parts) % l->parts;
+    const int own = part_size(l, l->mine), size = part_size(l, behind);
+    const int number = x->here.node - part_first(l, l->mine);
+    const int from = number < size ? number : l->mine % size;
+
+    if (number < part_size(l, ahead)) {
+        hccl_build_send(x->b, hccl_team_rank(&rail, part_first(l, ahead) + number), mine, 0, 1);
+    }
+    if (own < part_size(l, ahead) && number == ahead % own) {
+        hccl_build_send(x->b, hccl_team_rank(&rail, part_first(l, ahead) + own), mine, 0, 1);
+    }
+    hccl_build_recv(x->b, hccl_team_rank(&rail, part_first(l, behind) + from), x->tmp, 0, 1);
+    hccl_build_wait(x->b);
+}
+
+/* RECV = what the parts have, in their order, on all active ranks; `mine` is my part's. */
+static void meet(const radix_t *x, const level_t *l, int mine)
+{
+    const int pub = 1 < x->active ? hccl_build_publications(x->b, 1, 1) : 0;
+
+    if (x->here.me >= x->active) {
+        return;
+    }
+    if (x->here.me + 1 < l->parts) {
+        talk(x, l, mine);
+        if (1 < x->active) {
+            hccl_build_publish(x->b, pub, x->tmp, 0, 1);
+        }
+    }
+    hccl_build_fold_begin(x->b, HCCL_BASE_RECV, 0, 1);
+    for (int part = 0; part < l->parts; part++) {
+        const int receiver = (l->mine - part + l->parts) % l->parts - 1;
 
         if (0 > receiver) {
             hccl_build_fold_own(x->b, mine, 0);
@@ -42,90 +117,15 @@ static void fold_nodes(const radix_t *x, int nodes, int stride, int pub, int min
     hccl_build_fold_end(x->b);
 }
 
-/* The nodes whose numbers differ in one digit exchange what they have: one round. */
-static void meet(const radix_t *x, int nodes, int stride, int mine, int dst)
-{
-    const int pub = hccl_build_publications(x->b, 1, 1);
-    const int digit = x->here.me + 1; /* of the difference between my partner's number and mine */
-
-    if (digit < nodes) {
-        const hccl_team_t rail = hccl_team_rail(x->c, x->here.me);
-        const int partner = hccl_pairs_member(&x->pairs, x->pairs.me ^ (digit * stride));
-
-        hccl_build_send(x->b, hccl_team_rank(&rail, partner), mine, 0, 1);
-        hccl_build_recv(x->b, hccl_team_rank(&rail, partner), x->tmp, 0, 1);
-        hccl_build_wait(x->b);
-        if (1 < x->here.n) {
-            hccl_build_publish(x->b, pub, x->tmp, 0, 1);
-        }
-    }
-    fold_nodes(x, nodes, stride, pub, mine, dst);
-}
-
-/* The first rank of a surplus node gives the node's vector to its neighbour, in which all ranks
- * combine the two. Returns where they have the result. */
-static int join(const radix_t *x, int mine, int dst)
-{
-    const hccl_team_t rail = hccl_team_rail(x->c, 0);
-    const int pub = hccl_build_publications(x->b, 1, 1);
-
-    if (0 > x->pairs.me) {
-        if (0 == x->here.me) {
-            hccl_build_send(x->b, hccl_team_rank(&rail, x->here.node - 1), mine, 0, 1);
-            hccl_build_wait(x->b);
-        }
-        return mine;
-    }
-    if (x->pairs.me >= x->pairs.surplus) {
-        return mine;
-    }
-    if (0 == x->here.me) {
-        hccl_build_recv(x->b, hccl_team_rank(&rail, x->here.node + 1), x->tmp, 0, 1);
-        hccl_build_wait(x->b);
-        if (1 < x->here.n) {
-            hccl_build_publish(x->b, pub, x->tmp, 0, 1);
-        }
-    }
-    hccl_build_fold_begin(x->b, dst, 0, 1);
-    hccl_build_fold_own(x->b, mine, 0);
-    if (0 == x->here.me) {
-        hccl_build_fold_own(x->b, x->tmp, 0);
-    } else {
-        hccl_build_fold_peer(x->b, 0, pub, 0, 0);
-    }
-    hccl_build_fold_end(x->b);
-    return dst;
-}
-
-/* The result to the surplus nodes. */
-static void leave(const radix_t *x)
-{
-    const hccl_team_t rail = hccl_team_rail(x->c, 0);
-    const int pub = hccl_build_publications(x->b, 1, 1);
-
-    if (0 > x->pairs.me && 0 == x->here.me) {
-        hccl_build_recv(x->b, hccl_team_rank(&rail, x->here.node - 1), HCCL_BASE_RECV, 0, 1);
-        hccl_build_wait(x->b);
-        if (1 < x->here.n) {
-            hccl_build_publish(x->b, pub, HCCL_BASE_RECV, 0, 1);
-        }
-    } else if (0 > x->pairs.me) {
-        hccl_build_fetch(x->b, HCCL_BASE_RECV, 0, 1, 0, pub, 0, 0);
-    } else if (x->pairs.me < x->pairs.surplus && 0 == x->here.me) {
-        hccl_build_send(x->b, hccl_team_rank(&rail, x->here.node + 1), HCCL_BASE_RECV, 0, 1);
-    }
-}
-
-/* All ranks of a node publish and combine everything, so that all of them have it in every
- * round. */
+/* All ranks of a node publish, the active ones combine everything. */
 static int mesh(const radix_t *x)
 {
     const int pub = hccl_build_publications(x->b, 1, 1);
 
-    if (1 == x->here.n) {
+    hccl_build_publish(x->b, pub, HCCL_BASE_SEND, 0, 1);
+    if (x->here.me >= x->active) {
         return HCCL_BASE_SEND;
     }
-    hccl_build_publish(x->b, pub, HCCL_BASE_SEND, 0, 1);
     hccl_build_fold_begin(x->b, HCCL_BASE_RECV, 0, 1);
     for (int peer = 0; peer < x->here.n; peer++) {
         if (peer == x->here.me) {
@@ -138,28 +138,60 @@ static int mesh(const radix_t *x)
     return HCCL_BASE_RECV;
 }
 
+/* In nodes of many ranks one of them combines, so that not every active rank reads from all. */
+static int through_first(const radix_t *x, const hccl_slices_t *whole)
+{
+    const int mine = hccl_part_node_reduce(x->b, x->c, whole, HCCL_BASE_SEND, HCCL_BASE_RECV);
+
+    if (1 < x->active) {
+        const int pub = hccl_build_publications(x->b, 1, 1);
+
+        if (0 == x->here.me) {
+            hccl_build_publish(x->b, pub, mine, 0, 1);
+        } else if (x->here.me < x->active) {
+            hccl_build_fetch(x->b, HCCL_BASE_RECV, 0, 1, 0, pub, 0, 0);
+        }
+    }
+    return mine;
+}
+
+/* The active ranks have the result; each of the others asks one of them. */
+static void tell(const radix_t *x)
+{
+    const int pub = hccl_build_publications(x->b, 1, 1), me = x->here.me;
+
+    if (me >= x->active) {
+        hccl_build_fetch(x->b, HCCL_BASE_RECV, 0, 1, me % x->active, pub, 0, 0);
+    } else if (me + x->active < x->here.n) {
+        hccl_build_publish(x->b, pub, HCCL_BASE_RECV, 0, 1);
+    }
+}
+
 int hccl_algo_allreduce_hier_radix(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    const hccl_team_t nodes = {.n = c->shape->nnodes, .me = c->shape->node_of[c->me]};
-    const int radix = radix_of(c);
-    radix_t x = {.c = c, .here = hccl_node_of(c, c->me), .pairs = hccl_pairs_of(&nodes)};
+    const hccl_slices_t whole = {1, 0, hccl_map_even(0, 1)};
+    radix_t x = {.c = c, .here = hccl_node_of(c, c->me)};
 
     x.b = hccl_build_start(c, algorithm, 1);
     if (NULL == x.b) {
         return HCCL_ERR_NOMEM;
     }
+    find_levels(&x);
     x.tmp = hccl_build_scratch(x.b, 1);
-    int mine = join(&x, mesh(&x), HCCL_BASE_RECV);
+    const bool large = 8 <= x.here.n || 1 == x.active;
+    int mine = large ? through_first(&x, &whole) : mesh(&x);
 
-    for (int stride = 1; 0 <= x.pairs.me && stride < x.pairs.power; stride *= radix) {
-        const int left = x.pairs.power / stride;
-
-        meet(&x, radix < left ? radix : left, stride, mine, HCCL_BASE_RECV);
+    for (int i = x.levels - 1; 0 <= i; i--) {
+        meet(&x, &x.level[i], mine);
         mine = HCCL_BASE_RECV;
     }
-    if (0 <= x.pairs.me) {
+    if (x.here.me < x.active) {
         hccl_part_move(x.b, HCCL_BASE_RECV, mine, 0, 1);
     }
-    leave(&x);
+    if (large) {
+        hccl_part_node_spread(x.b, c, &whole, HCCL_BASE_RECV);
+    } else {
+        tell(&x);
+    }
     return hccl_build_finish(x.b, plan);
 }

@@ -5,20 +5,27 @@
  */
 #include "algo/tiers.h"
 
+/* Positions that the data are cut into. */
+static int parts_of(hccl_tree_t tree)
+{
+    return HCCL_TREE_DOUBLE == tree ? 2 : 1;
+}
+
 /* A tree of one rank per node, the root's node represented by the root, then a publication. */
 static int hierarchical_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan,
                              hccl_tree_t tree)
 {
-    hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
+    const int parts = parts_of(tree);
+    hccl_builder_t *b = hccl_build_start(c, algorithm, parts);
     const hccl_node_t home = hccl_node_of(c, c->root);
     const hccl_team_t leaders = hccl_team_leaders(c, c->root);
     const bool at_home = home.node == c->shape->node_of[c->me];
-    const hccl_slices_t whole = {1, at_home ? home.me : 0, hccl_map_even(0, 1)};
+    const hccl_slices_t whole = {1, at_home ? home.me : 0, hccl_map_even(0, parts)};
 
     if (NULL == b) {
         return HCCL_ERR_NOMEM;
     }
-    hccl_part_bcast(b, &leaders, home.node, tree, HCCL_BASE_RECV, 0, 1);
+    hccl_part_bcast(b, &leaders, home.node, tree, HCCL_BASE_RECV, 0, parts);
     hccl_part_node_spread(b, c, &whole, HCCL_BASE_RECV);
     return hccl_build_finish(b, plan);
 }
@@ -33,6 +40,21 @@ int hccl_algo_bcast_hier_tree(const hccl_case_t *c, int algorithm, hccl_plan_t *
     return hierarchical_tree(c, algorithm, plan, HCCL_TREE_BINOMIAL);
 }
 
+int hccl_algo_bcast_hier_tree4(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical_tree(c, algorithm, plan, HCCL_TREE_4NOMIAL);
+}
+
+int hccl_algo_bcast_hier_star(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical_tree(c, algorithm, plan, HCCL_TREE_STAR);
+}
+
+int hccl_algo_bcast_hier_double_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical_tree(c, algorithm, plan, HCCL_TREE_DOUBLE);
+}
+
 int hccl_algo_bcast_hier_binary(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     return hierarchical_tree(c, algorithm, plan, HCCL_TREE_BINARY);
@@ -43,41 +65,62 @@ int hccl_algo_bcast_hier_chain(const hccl_case_t *c, int algorithm, hccl_plan_t 
     return hierarchical_tree(c, algorithm, plan, HCCL_TREE_CHAIN);
 }
 
+/* The rank of a node that has index `rail` in hier_radix: in the root's node the root is the first
+ * one, in exchange with who would be. */
+static int radix_rank(const hccl_case_t *c, int node, int rail)
+{
+    const int *ranks = c->shape->node_ranks + c->shape->node_start[node];
+    const hccl_node_t home = hccl_node_of(c, c->root);
+
+    if (node == home.node && (0 == rail || home.me == rail)) {
+        rail = home.me - rail;
+    }
+    return ranks[rail];
+}
+
 /* A tree of nodes in which the ranks of a node send to different nodes at the same time: in round
  * i, rank r of every node that has the data sends to the node (r + 1) * radix^i ahead, whose first
- * rank receives and publishes. Nodes are numbered from the root's. */
+ * rank receives and publishes. Nodes are numbered from the root's. The number of rounds is the least
+ * possible: with L ranks per node those who have the data become L + 1 times as many in each. */
 int hccl_algo_bcast_hier_radix(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
     const hccl_node_t here = hccl_node_of(c, c->me), home = hccl_node_of(c, c->root);
-    const int nodes = c->shape->nnodes, radix = c->shape->min_local + 1;
+    const int nodes = c->shape->nnodes;
+    const int radix = hccl_part_radix(nodes, hccl_part_rounds(nodes, c->shape->min_local));
+
+    if (2 >= radix) {
+        return hccl_algo_bcast_hier_tree(c, algorithm, plan);
+    }
+    hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
     const int v = (here.node - home.node + nodes) % nodes;
     const hccl_slices_t whole = {1, 0 == v ? home.me : 0, hccl_map_even(0, 1)};
+    int rail = here.me;
     long stride = 1; /* nodes that have the data before the round */
 
     if (NULL == b) {
         return HCCL_ERR_NOMEM;
     }
+    if (0 == v && (0 == rail || home.me == rail)) {
+        rail = home.me - rail;
+    }
     while (stride * radix <= v) {
         stride *= radix;
     }
     if (0 < v && 0 == here.me) {
-        const hccl_team_t senders = hccl_team_rail(c, (int) (v / stride) - 1);
+        const int from = (int) (home.node + v % stride) % nodes;
 
-        hccl_build_recv(b, hccl_team_rank(&senders, (int) (home.node + v % stride) % nodes),
-                        HCCL_BASE_RECV, 0, 1);
+        hccl_build_recv(b, radix_rank(c, from, (int) (v / stride) - 1), HCCL_BASE_RECV, 0, 1);
         hccl_build_wait(b);
     }
     hccl_part_node_spread(b, c, &whole, HCCL_BASE_RECV);
     if (0 < v) {
         stride *= radix;
     }
-    for (; here.me + 1 < radix && v + (here.me + 1) * stride < nodes; stride *= radix) {
-        const hccl_team_t receivers = hccl_team_rail(c, 0);
-        const long child = v + (here.me + 1) * stride;
+    for (; rail + 1 < radix && v + (rail + 1) * stride < nodes; stride *= radix) {
+        const long child = v + (rail + 1) * stride;
 
-        hccl_build_send(b, hccl_team_rank(&receivers, (int) ((home.node + child) % nodes)),
-                        HCCL_BASE_RECV, 0, 1);
+        hccl_build_send(b, radix_rank(c, (int) ((home.node + child) % nodes), 0), HCCL_BASE_RECV, 0,
+                        1);
     }
     return hccl_build_finish(b, plan);
 }
@@ -157,18 +200,36 @@ int hccl_algo_bcast_tier_slices(const hccl_case_t *c, int algorithm, hccl_plan_t
 static int flat_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_team_t team,
                      int root, hccl_tree_t tree)
 {
-    hccl_builder_t *b = hccl_build_start(c, algorithm, 1);
+    hccl_builder_t *b = hccl_build_start(c, algorithm, parts_of(tree));
 
     if (NULL == b) {
         return HCCL_ERR_NOMEM;
     }
-    hccl_part_bcast(b, &team, root, tree, HCCL_BASE_RECV, 0, 1);
+    hccl_part_bcast(b, &team, root, tree, HCCL_BASE_RECV, 0, parts_of(tree));
     return hccl_build_finish(b, plan);
 }
 
 int hccl_algo_bcast_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     return flat_tree(c, algorithm, plan, hccl_team_all(c), c->root, HCCL_TREE_BINOMIAL);
+}
+
+int hccl_algo_bcast_tree4(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat_tree(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+                     HCCL_TREE_4NOMIAL);
+}
+
+int hccl_algo_bcast_star(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat_tree(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+                     HCCL_TREE_STAR);
+}
+
+int hccl_algo_bcast_double_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat_tree(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+                     HCCL_TREE_DOUBLE);
 }
 
 int hccl_algo_bcast_binary(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)

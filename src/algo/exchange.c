@@ -62,21 +62,61 @@ static hccl_round_t nhr(int n, int i)
                           .count = (n - 1 + distance) / (2 * distance)};
 }
 
-static const hccl_pattern_t with_ring = {linear_rounds, ring, .linear = true};
+const hccl_pattern_t hccl_pattern_ring = {linear_rounds, ring, .linear = true};
 static const hccl_pattern_t with_rings = {linear_rounds, ring, .linear = true, .turns = true};
 static const hccl_pattern_t with_pairs = {linear_rounds, pairwise, .linear = true};
 static const hccl_pattern_t with_nhr = {log_rounds, nhr, .reversed = true};
 static const hccl_pattern_t with_nb = {log_rounds, nb, .linear = false};
 
+static void doubling(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
+                     int first, int cuts)
+{
+    hccl_part_doubling(b, team, tmp, src, dst, first, cuts);
+}
+
+static int uncut(int n)
+{
+    (void) n;
+    return 1;
+}
+
+static void halving(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
+                    int first, int cuts)
+{
+    const hccl_map_t map = hccl_map_even(first, 1);
+
+    (void) cuts;
+    hccl_part_halving(b, team, &map, tmp, src, dst);
+    hccl_part_unhalving(b, team, &map, dst);
+}
+
+static void double_tree(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
+                        int first, int cuts)
+{
+    hccl_part_double_allreduce(b, team, tmp, src, dst, first, cuts / 2);
+}
+
+static int halves(int n)
+{
+    (void) n;
+    return 2;
+}
+
 static const hccl_way_t ways[] = {
-    {"ring", &with_ring, HCCL_RAILS_SOME, .piped = false},
-    {"multi_ring", &with_rings, HCCL_RAILS_SOME, .piped = false},
-    {"pipeline", &with_ring, HCCL_RAILS_SOME, .piped = true},
-    {"ahc", &with_ring, HCCL_RAILS_ALL, .piped = false},
-    {"pairwise", &with_pairs, HCCL_RAILS_SOME, .piped = false},
-    {"nhr", &with_nhr, HCCL_RAILS_SOME, .piped = false},
-    {"nb", &with_nb, HCCL_RAILS_SOME, .piped = false},
-    {"bruck", &with_nb, HCCL_RAILS_ONE, .piped = false},
+    {"ring", HCCL_RAILS_SOME, .pattern = &hccl_pattern_ring},
+    {"multi_ring", HCCL_RAILS_SOME, .pattern = &with_rings},
+    {"pipeline", HCCL_RAILS_SOME, .pattern = &hccl_pattern_ring, .piped = true},
+    {"ahc", HCCL_RAILS_ALL, .pattern = &hccl_pattern_ring},
+    {"2d", HCCL_RAILS_SOME, .pattern = &hccl_pattern_ring},
+    {"pairwise", HCCL_RAILS_SOME, .pattern = &with_pairs},
+    {"nhr", HCCL_RAILS_SOME, .pattern = &with_nhr},
+    {"nb", HCCL_RAILS_SOME, .pattern = &with_nb},
+    {"bruck", HCCL_RAILS_ONE, .pattern = &with_nb},
+    {"rd", HCCL_RAILS_ONE, .across = doubling, .cuts = uncut},
+    {"rd_slices", HCCL_RAILS_SOME, .across = doubling, .cuts = uncut},
+    {"slices", HCCL_RAILS_SOME, .across = doubling, .cuts = uncut},
+    {"double_tree", HCCL_RAILS_SOME, .across = double_tree, .cuts = halves, .areas = 2},
+    {"rhd", HCCL_RAILS_SOME, .across = halving, .cuts = hccl_part_power},
 };
 
 const hccl_way_t *hccl_way_of(int algorithm)
@@ -151,7 +191,7 @@ static int common_divisor(int a, int b)
  * there are no more. */
 int hccl_exchange_turn(const hccl_exchange_t *x, int i)
 {
-    if (!x->pattern->turns || 2 >= x->n) {
+    if (NULL == x->pattern || !x->pattern->turns || 2 >= x->n) {
         return 1;
     }
     for (int left = i;;) {

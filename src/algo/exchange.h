@@ -21,24 +21,30 @@ typedef struct hccl_round {
     int to, first, stride, count;
 } hccl_round_t;
 
-/** Every member gets each block once, from one who has it already. */
+/** Every member gets each block once, from one who has it already. Round 0 sends the sender's own
+ *  block. If reversed, blocks lie in the order of the members' numbers with their bits reversed, where
+ *  what travels together lies together (for powers of two; else in some runs). */
 typedef struct hccl_pattern {
     int (*rounds)(int n);
-    hccl_round_t (*round)(int n, int i); /* round 0 sends the sender's own block */
-    bool linear;                         /* as many rounds as members, one block in each */
-    bool
-        reversed; /* blocks lie in the order of the members' numbers with their bits reversed, where
-                      what travels together lies together */
-    bool turns;   /* linear; of several exchanges at once, each goes round in another way */
+    hccl_round_t (*round)(int n, int i);
+    bool linear; /* as many rounds as members, one block in each */
+    bool reversed;
+    bool turns; /* linear; of several exchanges at once, each goes round in another way */
 } hccl_pattern_t;
 
-/** What an algorithm does between nodes, or between all ranks. */
+extern const hccl_pattern_t hccl_pattern_ring;
+
+/** What an algorithm does between nodes, or between all ranks: a pattern, backwards and forwards; or a
+ *  whole allreduce of `cuts` positions from `first` on, dst = src of all members combined. */
 typedef struct hccl_way {
-    const char *name; /* of the algorithm, without "hier_" */
-    const hccl_pattern_t *pattern;
+    const char *name;     /* of the algorithm, without "hier_" */
     hccl_rails_who_t who; /* which ranks of a node take part */
-    bool
-        piped; /* what comes from other nodes is combined while the next share of the own node is */
+    const hccl_pattern_t *pattern;
+    bool piped; /* shares of the own node are combined while others travel */
+    void (*across)(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst, int first,
+                   int cuts);
+    int (*cuts)(int n); /* of n members */
+    int areas;          /* of scratch, if more than one: tmp, tmp + 1, ... */
 } hccl_way_t;
 
 const hccl_way_t *hccl_way_of(int algorithm);
@@ -102,14 +108,14 @@ void hccl_exchange_reduced(hccl_exchange_t *x, int i);
 /** The members whose blocks meet mine in round i of reducing (sent false), or that I send. */
 hccl_round_t hccl_exchange_touched(const hccl_exchange_t *x, int i, bool sent);
 
-/* ---- whole exchanges for one team ------------------------------------------------------------- */
+/* ---- whole exchanges ------------------------------------------------------------- */
 
-/** Every member's slot of base to all members. */
-void hccl_part_gathering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int base,
-                         int complete);
+/** Every member's slot of base to all members, for `count` teams with the same members at once. */
+void hccl_part_gathering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int count,
+                         int base, int complete);
 
 /** dst = src of all members combined, of my slot only. acc (may be dst) and tmp are overwritten. */
-void hccl_part_reducing(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int src,
-                        int acc, int tmp, int dst);
+void hccl_part_reducing(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int count,
+                        int src, int acc, int tmp, int dst);
 
 #endif

@@ -32,17 +32,17 @@ static int open_groups(hccl_hier_t *h, hccl_hier_data_t data)
 static int open_slices(hccl_hier_t *h)
 {
     const hccl_rails_t *rails = &h->rails;
-    const int n = hccl_rails_owners(rails, h->here.node), H = rails->nnodes;
+    const int n = hccl_rails_owners(rails, h->here.node), slots = rails->slots;
     int *start = malloc(((size_t) n + 1) * sizeof(*start));
 
     if (NULL == start) {
         return HCCL_ERR_NOMEM;
     }
     for (int i = 0; i <= n; i++) {
-        start[i] = rails->start[hccl_rails_first(rails, h->here.node, i) * H];
+        start[i] = rails->start[hccl_rails_first(rails, h->here.node, i) * slots];
     }
     h->slices = (hccl_slices_t){.n = n, .map = {.start = start, .per = 1}};
-    h->slices.map.widest = rails->all ? rails->start[rails->rails * H] : 0;
+    h->slices.map.widest = rails->all ? rails->start[rails->rails * slots] : 0;
     return HCCL_OK;
 }
 
@@ -73,35 +73,37 @@ int hccl_hier_start(hccl_hier_t *h, const hccl_case_t *c, int algorithm, hccl_hi
 {
     const hccl_shape_t *shape = c->shape;
     const hccl_way_t *way = hccl_way_of(algorithm);
-    const bool blocks = HCCL_HIER_VECTOR != data;
-    int rc;
+    const hccl_pattern_t *pattern = way->pattern;
+    const bool linear = NULL != pattern && pattern->linear, vector = HCCL_HIER_VECTOR == data;
+    const int slots = NULL == pattern ? way->cuts(shape->nnodes) : vector ? shape->nnodes : 0;
+    int rc = HCCL_OK;
 
-    *h = (hccl_hier_t){.c = c, .here = hccl_node_of(c, c->me), .piped = way->piped};
-    rc = hccl_exchange_open(&h->x, way->pattern, shape->nnodes);
-    if (HCCL_OK == rc && !way->pattern->turns && HCCL_RAILS_SOME == way->who && 1 < shape->min_local
-        && hccl_tiers_alike(shape)) {
+    *h = (hccl_hier_t){.c = c, .way = way, .here = hccl_node_of(c, c->me)};
+    if (NULL != pattern) {
+        rc = hccl_exchange_open(&h->x, pattern, shape->nnodes);
+    }
+    if (HCCL_OK == rc && HCCL_RAILS_SOME == way->who && !(linear && pattern->turns)
+        && 1 < shape->min_local && hccl_tiers_alike(shape)) {
         rc = open_groups(h, data);
     }
     if (HCCL_OK == rc) {
-        rc = hccl_rails_make(shape, way->who, h->local, blocks ? h->x.slot : NULL,
-                             HCCL_HIER_GATHER == data && h->groups && way->pattern->linear,
-                             &h->rails);
+        rc = hccl_rails_make(shape, way->who, h->local, slots, h->x.slot,
+                             HCCL_HIER_GATHER == data && h->groups && linear, &h->rails);
     }
     rc = HCCL_OK == rc ? open_slices(h) : rc;
     rc = HCCL_OK == rc ? open_streams(h, HCCL_HIER_GATHER == data) : rc;
     if (HCCL_OK != rc) {
         return rc;
     }
-    h->b = hccl_build_start(c, algorithm, blocks ? shape->nranks : h->rails.units * shape->nnodes);
+    h->b = hccl_build_start(c, algorithm, vector ? h->rails.units * slots : shape->nranks);
     if (NULL == h->b) {
         return HCCL_ERR_NOMEM;
     }
-    if (blocks) {
+    if (!vector) {
         hccl_build_order(h->b, h->rails.order);
     }
-    h->tiers.scale = shape->nnodes;
-    h->round_by_round =
-        way->pattern->linear && (HCCL_HIER_GATHER == data || (way->piped && !h->groups));
+    h->tiers.scale = h->rails.slots;
+    h->round_by_round = linear && (HCCL_HIER_GATHER == data || (way->piped && !h->groups));
     return HCCL_OK;
 }
 
@@ -152,7 +154,7 @@ static int reduce_inside(hccl_hier_t *h, int src, int area, int *pub)
         hccl_tiers_up(h->b, &h->tiers, src, area, area);
         return area;
     }
-    if (!h->piped) {
+    if (!h->way->piped) {
         return hccl_part_node_reduce(h->b, h->c, &h->slices, src, area);
     }
     *pub = hccl_part_node_publish(h->b, h->c, &h->slices, src);
@@ -324,6 +326,16 @@ static void share_others(hccl_hier_t *h, int base)
     }
 }
 
+/* What my node's ranks have on their rails to all of them. */
+static void spread(hccl_hier_t *h, int base)
+{
+    if (h->groups) {
+        hccl_tiers_down(h->b, &h->tiers, base);
+    } else {
+        hccl_part_node_spread(h->b, h->c, &h->slices, base);
+    }
+}
+
 void hccl_hier_gather(hccl_hier_t *h, int base, int pub)
 {
     const int rounds = hccl_exchange_rounds(&h->x);
@@ -344,11 +356,21 @@ void hccl_hier_gather(hccl_hier_t *h, int base, int pub)
         }
         hccl_build_wait(h->b);
     }
-    if (h->groups) {
-        hccl_tiers_down(h->b, &h->tiers, base);
-    } else if (0 <= pub) {
+    if (0 <= pub) {
         share_others(h, base);
     } else {
-        hccl_part_node_spread(h->b, h->c, &h->slices, base);
+        spread(h, base);
     }
+}
+
+void hccl_hier_allreduce(hccl_hier_t *h, int src, int tmp, int dst)
+{
+    int pub;
+    const int from = reduce_inside(h, src, dst, &pub);
+
+    for (int k = 0; k < h->n; k++) {
+        h->way->across(h->b, &h->streams[k].team, tmp, from, dst,
+                       hccl_map_first(&h->streams[k].map, 0), h->rails.slots);
+    }
+    spread(h, dst);
 }

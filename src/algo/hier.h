@@ -20,7 +20,7 @@ typedef struct hccl_hier {
     hccl_node_t here;
     hccl_exchange_t x;
     hccl_rails_t rails;
-    bool piped;             /* shares are combined inside the nodes while others travel */
+    const hccl_way_t *way;
     bool round_by_round;    /* gathering: what has come is shared while the rest travels */
     bool groups;            /* inside the nodes: through their groups */
     hccl_tiers_t tiers;     /* groups */
@@ -50,6 +50,9 @@ HCCL_CHECKED int hccl_hier_finish(hccl_hier_t *h, int rc, hccl_plan_t **plan);
 /** dst = src of all ranks combined: on my rails, my node's share. area and tmp are overwritten; area
  *  may be dst. */
 void hccl_hier_reduce(hccl_hier_t *h, int src, int area, int tmp, int dst);
+
+/** dst = src of all ranks combined, everywhere, where the way says how between the nodes. */
+void hccl_hier_allreduce(hccl_hier_t *h, int src, int tmp, int dst);
 
 /** The shares of all nodes to all ranks, in base. Where blocks are gathered, each rank has its own
  *  in base and has published it under `pub`; otherwise the owners of my node's share have it. */

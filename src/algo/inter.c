@@ -63,7 +63,7 @@ static int reduce_group(hccl_builder_t *b, const hccl_case_t *c, int positions)
 {
     const hccl_team_t team = hccl_team_all(c);
     const int result = hccl_build_scratch(b, positions);
-    const int tmp = hccl_part_reduce_scratch(b, HCCL_TREE_BINOMIAL, team.n, positions);
+    const int tmp = hccl_part_reduce_scratch(b, HCCL_TREE_BINOMIAL, team.n, 0 == c->me, positions);
 
     if (1 == team.n) {
         return HCCL_BASE_SEND;

@@ -149,11 +149,13 @@ void hccl_exchange_gather(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stre
     }
 }
 
-void hccl_part_gathering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int base,
-                         int complete)
+void hccl_part_gathering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int count,
+                         int base, int complete)
 {
     for (int i = 0; hccl_team_member(&s->team) && i < hccl_exchange_rounds(x); i++) {
-        hccl_exchange_gather(b, x, s, base, complete, i);
+        for (int k = 0; k < count; k++) {
+            hccl_exchange_gather(b, x, &s[k], base, complete, i);
+        }
         hccl_build_wait(b);
     }
 }
@@ -227,19 +229,23 @@ void hccl_exchange_reduced(hccl_exchange_t *x, int i)
     }
 }
 
-void hccl_part_reducing(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int src,
-                        int acc, int tmp, int dst)
+void hccl_part_reducing(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int count,
+                        int src, int acc, int tmp, int dst)
 {
     if (!hccl_team_member(&s->team)) {
         return;
     }
-    if (1 == x->n) {
-        hccl_part_move(b, dst, src, hccl_map_first(&s->map, 0), hccl_map_count(&s->map, 0, 1));
+    for (int k = 0; 1 == x->n && k < count; k++) {
+        hccl_part_move(b, dst, src, hccl_map_first(&s[k].map, 0), hccl_map_count(&s[k].map, 0, 1));
     }
     for (int i = 0; i < hccl_exchange_rounds(x); i++) {
-        hccl_exchange_reduce(b, x, s, src, acc, tmp, i);
+        for (int k = 0; k < count; k++) {
+            hccl_exchange_reduce(b, x, &s[k], src, acc, tmp, i);
+        }
         hccl_build_wait(b);
-        hccl_exchange_combine(b, x, s, src, acc, tmp, dst, i);
+        for (int k = 0; k < count; k++) {
+            hccl_exchange_combine(b, x, &s[k], src, acc, tmp, dst, i);
+        }
         hccl_exchange_reduced(x, i);
     }
 }

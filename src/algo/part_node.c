@@ -88,9 +88,7 @@ int hccl_part_node_pub(const hccl_slices_t *slices, int pub, int peer, int own, 
 /* Whether one rank owns all and the others should reach it through the groups of the node. */
 static bool by_groups(const hccl_case_t *c, const hccl_slices_t *slices)
 {
-    return 1 == slices->n && 1 == hccl_map_count(&slices->map, 0, 1)
-           && 0 == hccl_map_first(&slices->map, 0)
-           && hccl_tiers_gather(c->shape, c->shape->node_of[c->me]);
+    return 1 == slices->n && hccl_tiers_gather(c->shape, c->shape->node_of[c->me]);
 }
 
 /* The groups of my node, led by the one owner. */
@@ -103,8 +101,11 @@ static bool open_groups(hccl_builder_t *b, const hccl_case_t *c, const hccl_slic
 
     if (HCCL_OK != rc) {
         hccl_build_fail(b, rc);
+        return false;
     }
-    return HCCL_OK == rc;
+    t->first = hccl_map_first(&slices->map, 0);
+    t->scale = hccl_map_count(&slices->map, 0, 1);
+    return true;
 }
 
 void hccl_part_node_fold(hccl_builder_t *b, const hccl_case_t *c, const hccl_slices_t *slices,

@@ -1,48 +1,70 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Trees over the network: binomial (short messages), binary and chain (long ones, pipelined by
- * segments), and the star.
+ * Trees over the network: binomial and 4-nomial (short messages), binary and chain (long ones,
+ * pipelined by segments), and the star.
  *
  * Used by algo/ only.
  */
 #include "algo/parts.h"
 
-/* Trees are numbered from their root, vertex 0. Every subtree of a binomial tree and of a chain is
- * a range of vertices that begins with its root, and the children follow in ascending order: that
- * is what makes the reduction ordered. */
+/* Base of the numbers whose digits make the tree. */
+static int radix_of(hccl_tree_t tree)
+{
+    return HCCL_TREE_4NOMIAL == tree ? 4 : 2;
+}
+
+/* Trees are numbered from their root, vertex 0. Every subtree of a binomial or 4-nomial tree and of a
+ * chain is a range of vertices that begins with its root, and the children follow in ascending order:
+ * that is what makes the reduction ordered. */
 static int tree_parent(hccl_tree_t tree, int v)
 {
+    const int radix = radix_of(tree);
+    int stride = 1;
+
     switch (tree) {
     case HCCL_TREE_BINOMIAL:
-        return v & (v - 1);
+    case HCCL_TREE_4NOMIAL:
+        while (0 == v / stride % radix) {
+            stride *= radix;
+        }
+        return v - v / stride % radix * stride;
     case HCCL_TREE_BINARY:
         return (v - 1) / 2;
+    case HCCL_TREE_STAR:
+        return 0;
     default:
         return v - 1;
     }
 }
 
+/* Child number k of v: v with digit k / (radix - 1) set, while it and those below it are 0. */
+static int nomial_child(int radix, int n, int v, int k)
+{
+    long stride = 1;
+
+    for (int i = k / (radix - 1); 0 < i && stride < n; i--) {
+        stride *= radix;
+    }
+    const long child = v + (k % (radix - 1) + 1) * stride;
+
+    return stride < n && 0 == v % (stride * radix) && child < n ? (int) child : -1;
+}
+
 /* Child number k of vertex v, -1 when there are no more. */
 static int tree_child(hccl_tree_t tree, int n, int v, int k)
 {
-    int child;
-
     switch (tree) {
     case HCCL_TREE_BINOMIAL:
-        if (30 < k || 0 != (v & ((2 << k) - 1) & ~((1 << k) - 1)) || 0 != (v & ((1 << k) - 1))) {
-            return -1;
-        }
-        child = n - v > 1 << k ? v + (1 << k) : -1;
-        break;
+    case HCCL_TREE_4NOMIAL:
+        return nomial_child(radix_of(tree), n, v, k);
     case HCCL_TREE_BINARY:
-        child = 2 > k && v < n / 2 ? 2 * v + 1 + k : -1;
-        break;
+        return 2 > k && v < n / 2 && 2 * v + 1 + k < n ? 2 * v + 1 + k : -1;
+    case HCCL_TREE_STAR:
+        return 0 == v && k + 1 < n ? k + 1 : -1;
     default:
-        child = 0 == k ? v + 1 : -1;
-        break;
+        return 0 == k && v + 1 < n ? v + 1 : -1;
     }
-    return child < n ? child : -1;
 }
 
 static int tree_children(hccl_tree_t tree, int n, int v)
@@ -63,6 +85,10 @@ void hccl_part_bcast(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_
     if (!hccl_team_member(team)) {
         return;
     }
+    if (HCCL_TREE_DOUBLE == tree) {
+        hccl_part_double_bcast(b, team, root, base, first, count / 2);
+        return;
+    }
     const int v = (team->me - root + n) % n;
 
     if (0 != v) {
@@ -79,9 +105,14 @@ void hccl_part_bcast(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_
     }
 }
 
-int hccl_part_reduce_scratch(hccl_builder_t *b, hccl_tree_t tree, int n, int positions)
+int hccl_part_reduce_scratch(hccl_builder_t *b, hccl_tree_t tree, int n, bool at_root,
+                             int positions)
 {
-    const int areas = tree_children(tree, n, 0) + 1; /* and one for the members below the root */
+    int areas = tree_children(tree, n, 0) + 1; /* and one for the members below the root */
+
+    if (HCCL_TREE_DOUBLE == tree || (HCCL_TREE_STAR == tree && !at_root)) {
+        areas = 2;
+    }
     const int tmp = hccl_build_scratch(b, positions);
 
     for (int i = 1; i < areas; i++) {
@@ -90,10 +121,44 @@ int hccl_part_reduce_scratch(hccl_builder_t *b, hccl_tree_t tree, int n, int pos
     return tmp;
 }
 
+/* All straight to the root, which combines them at once. */
+static void star_reduce(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
+                        int dst, int first, int count)
+{
+    if (root != team->me) {
+        hccl_build_send(b, hccl_team_rank(team, root), src, first, count);
+        hccl_build_wait(b);
+        return;
+    }
+    if (1 == team->n) {
+        hccl_part_move(b, dst, src, first, count);
+        return;
+    }
+    for (int i = 0; i < team->n; i++) {
+        if (i != root) {
+            hccl_build_recv(b, hccl_team_rank(team, i), tmp + i, first, count);
+        }
+    }
+    hccl_build_wait(b);
+    hccl_build_fold_begin(b, dst, first, count);
+    for (int i = 0; i < team->n; i++) {
+        hccl_build_fold_own(b, i == root ? src : tmp + i, first);
+    }
+    hccl_build_fold_end(b);
+}
+
 void hccl_part_reduce(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree,
                       int tmp, int src, int dst, int first, int count)
 {
     if (!hccl_team_member(team)) {
+        return;
+    }
+    if (HCCL_TREE_DOUBLE == tree) {
+        hccl_part_double_reduce(b, team, root, tmp, src, dst, first, count / 2);
+        return;
+    }
+    if (HCCL_TREE_STAR == tree) {
+        star_reduce(b, team, root, tmp, src, dst, first, count);
         return;
     }
     const bool at_root = root == team->me;

@@ -36,3 +36,27 @@ int hccl_part_power(int n)
     }
     return power;
 }
+
+int hccl_part_rounds(int n, int ports)
+{
+    int rounds = 0;
+
+    for (long reach = 1; reach < n; reach *= ports + 1) {
+        rounds++;
+    }
+    return rounds;
+}
+
+int hccl_part_radix(int n, int rounds)
+{
+    for (int radix = 1;; radix++) {
+        long reach = 1;
+
+        for (int i = 0; i < rounds && reach < n; i++) {
+            reach *= radix;
+        }
+        if (reach >= n) {
+            return radix;
+        }
+    }
+}

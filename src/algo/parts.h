@@ -113,19 +113,20 @@ typedef struct hccl_rails {
     bool by_node;     /* positions are by node, then by rail, one for each */
     int nnodes;       /* of the shape */
     int rails;
+    int slots;      /* of a rail */
     int units;      /* what is shared out */
     int widest;     /* most positions of one slot of a rail */
     int *cut;       /* [rails + 1] the unit with which a rail begins */
-    int *start;     /* [rails * nnodes + 1] where slot s of rail r begins: start[r * nnodes + s] */
+    int *start;     /* [rails * slots + 1] where slot s of rail r begins: start[r * slots + s] */
     int *member;    /* [rails][nnodes] the rank that serves a rail */
     int32_t *order; /* [nranks] blocks: for hccl_build_order */
 } hccl_rails_t;
 
-/** Rails for a vector of units * nnodes blocks, or, given the slot of each node, for the blocks of all
- *  ranks. local: NULL, or which one serves a rail. HCCL_OK or
- *  HCCL_ERR_NOMEM; free with hccl_rails_free in both cases. */
+/** Rails for a vector of units * slots blocks, or (slots 0), given the slot of each node, for the blocks
+ *  of all ranks. local: NULL, or which one serves a rail. HCCL_OK or HCCL_ERR_NOMEM; free with
+ *  hccl_rails_free in both cases. */
 HCCL_CHECKED int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_who_t who, const int *local,
-                                 const int *slot, bool by_node, hccl_rails_t *rails);
+                                 int slots, const int *slot, bool by_node, hccl_rails_t *rails);
 void hccl_rails_free(hccl_rails_t *rails);
 
 /** The map of one rail, by slot. */
@@ -174,9 +175,23 @@ void hccl_part_combine(hccl_builder_t *b, int dst, int left, int right, int firs
 /** Largest power of two not above n (n >= 1). */
 int hccl_part_power(int n);
 
-/* ---- trees (part_tree.c) -------------------------------------------------------------------- */
+/** Fewest rounds in which n (n >= 1) can tell all others something when each talks to `ports` others
+ *  at once: ceil(log(n) / log(ports + 1)). */
+int hccl_part_rounds(int n, int ports);
 
-typedef enum { HCCL_TREE_BINOMIAL, HCCL_TREE_BINARY, HCCL_TREE_CHAIN } hccl_tree_t;
+/** Smallest radix with which so many rounds suffice for n: fewer messages, no round more. */
+int hccl_part_radix(int n, int rounds);
+
+/* ---- trees (part_tree.c, part_double.c) ----------------------------------------------------- */
+
+typedef enum {
+    HCCL_TREE_BINOMIAL,
+    HCCL_TREE_4NOMIAL, /* digits to base 4 instead of bits: half as deep, three children a level */
+    HCCL_TREE_BINARY,
+    HCCL_TREE_CHAIN,
+    HCCL_TREE_STAR,
+    HCCL_TREE_DOUBLE /* two binary trees, one for each half of the positions: count is even */
+} hccl_tree_t;
 
 /** Member root's operand to all members. Leaves the sends open: the caller waits, after whatever it
  *  can do meanwhile without writing the operand. */
@@ -184,13 +199,25 @@ void hccl_part_bcast(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_
                      int base, int first, int count);
 
 /** Scratch areas that hccl_part_reduce needs for n members; returns the first. */
-int hccl_part_reduce_scratch(hccl_builder_t *b, hccl_tree_t tree, int n, int positions);
+int hccl_part_reduce_scratch(hccl_builder_t *b, hccl_tree_t tree, int n, bool at_root,
+                             int positions);
 
-/** dst at member root = all src combined; others' dst is not touched. Ordered: the members below
- *  the root form a tree of their own under member 0, whose result is the root's leftmost operand.
- *  tree: BINOMIAL or CHAIN. */
+/** dst at member root = all src combined; others' dst is not touched. Ordered but for DOUBLE: the
+ *  members below the root form a tree of their own under member 0, whose result is the root's
+ *  leftmost operand. tree: not BINARY. */
 void hccl_part_reduce(hccl_builder_t *b, const hccl_team_t *team, int root, hccl_tree_t tree,
                       int tmp, int src, int dst, int first, int count);
+
+/** The tree DOUBLE of the two above: 2 * half positions. Reduce: scratch areas tmp and tmp + 1. */
+void hccl_part_double_bcast(hccl_builder_t *b, const hccl_team_t *team, int root, int base,
+                            int first, int half);
+void hccl_part_double_reduce(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
+                             int dst, int first, int half);
+
+/** dst = src of all members combined, everywhere, same bits, up and down two binary trees. Ordered.
+ *  2 * half positions; scratch areas tmp and tmp + 1. */
+void hccl_part_double_allreduce(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src,
+                                int dst, int first, int half);
 
 /** Member i's positions of the map from the root, straight, one message per member. */
 void hccl_part_scatter(hccl_builder_t *b, const hccl_team_t *team, int root, const hccl_map_t *map,

@@ -144,20 +144,20 @@ int hccl_rails_of(const hccl_rails_t *rails, int rank)
     return rail_of(rails, rails->shape->node_of[rank], rails->shape->local_of[rank]);
 }
 
-/* Positions of a vector: each rail has its units of it in as many parts as there are nodes. */
+/* Positions of a vector: each rail has its units of it in as many parts as it has slots. */
 static void lay_vector(hccl_rails_t *rails)
 {
-    const int H = rails->nnodes;
+    const int slots = rails->slots;
 
     for (int r = 0; r < rails->rails; r++) {
         const int width = rails->cut[r + 1] - rails->cut[r];
 
-        for (int s = 0; s < H; s++) {
-            rails->start[r * H + s] = rails->cut[r] * H + s * width;
+        for (int s = 0; s < slots; s++) {
+            rails->start[r * slots + s] = rails->cut[r] * slots + s * width;
         }
         rails->widest = width > rails->widest ? width : rails->widest;
     }
-    rails->start[rails->rails * H] = rails->units * H;
+    rails->start[rails->rails * slots] = rails->units * slots;
 }
 
 /* Positions of the blocks of all ranks: by rail, then slot of the node, then rank. */
@@ -201,7 +201,7 @@ static void lay_by_node(hccl_rails_t *rails)
     }
 }
 
-int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_who_t who, const int *local,
+int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_who_t who, const int *local, int slots,
                     const int *slot, bool by_node, hccl_rails_t *rails)
 {
     const size_t H = (size_t) shape->nnodes;
@@ -218,10 +218,11 @@ int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_who_t who, const int *
         return HCCL_ERR_NOMEM;
     }
     cut_rails(rails);
-    const size_t cells = (size_t) rails->rails * H;
+    rails->slots = 0 < slots ? slots : shape->nnodes;
+    const size_t cells = (size_t) rails->rails * (size_t) rails->slots;
 
     rails->start = malloc((cells + 1) * sizeof(*rails->start));
-    rails->member = malloc(cells * sizeof(*rails->member));
+    rails->member = malloc((size_t) rails->rails * H * sizeof(*rails->member));
     rails->order = malloc((size_t) shape->nranks * sizeof(*rails->order));
     if (NULL == rails->start || NULL == rails->member || NULL == rails->order) {
         return HCCL_ERR_NOMEM;
@@ -232,7 +233,7 @@ int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_who_t who, const int *
                 shape->node_ranks[shape->node_start[v] + owner_of(rails, v, r)];
         }
     }
-    if (NULL == slot) {
+    if (0 < slots) {
         lay_vector(rails);
     } else {
         lay_blocks(rails, slot);
@@ -253,7 +254,7 @@ void hccl_rails_free(hccl_rails_t *rails)
 
 hccl_map_t hccl_rails_map(const hccl_rails_t *rails, int rail)
 {
-    return (hccl_map_t){.start = rails->start + rail * rails->nnodes, .per = 1};
+    return (hccl_map_t){.start = rails->start + rail * rails->slots, .per = 1};
 }
 
 hccl_team_t hccl_rails_team(const hccl_rails_t *rails, const hccl_case_t *c, int rail)

@@ -15,6 +15,24 @@ static void across_tree(hccl_builder_t *b, const hccl_team_t *team, int root, in
     hccl_part_reduce(b, team, root, HCCL_TREE_BINOMIAL, tmp, src, dst, first, cuts);
 }
 
+static void across_tree4(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
+                         int dst, int first, int cuts)
+{
+    hccl_part_reduce(b, team, root, HCCL_TREE_4NOMIAL, tmp, src, dst, first, cuts);
+}
+
+static void across_star(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
+                        int dst, int first, int cuts)
+{
+    hccl_part_reduce(b, team, root, HCCL_TREE_STAR, tmp, src, dst, first, cuts);
+}
+
+static void across_double_tree(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp,
+                               int src, int dst, int first, int cuts)
+{
+    hccl_part_reduce(b, team, root, HCCL_TREE_DOUBLE, tmp, src, dst, first, cuts);
+}
+
 static void across_chain(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
                          int dst, int first, int cuts)
 {
@@ -75,7 +93,8 @@ static int through_groups(const hccl_case_t *c, int algorithm, hccl_plan_t **pla
     if (NULL != b) {
         const hccl_team_t team = hccl_team_rail(c, here.me);
         const int area = hccl_build_scratch(b, t.n * cuts);
-        const int tmp = hccl_part_reduce_scratch(b, scratch, c->shape->nnodes, t.n * cuts);
+        const int tmp =
+            hccl_part_reduce_scratch(b, scratch, c->shape->nnodes, c->me == c->root, t.n * cuts);
         const int dst = c->me == c->root ? HCCL_BASE_RECV : area;
 
         t.scale = cuts;
@@ -108,7 +127,7 @@ static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan,
         return HCCL_ERR_NOMEM;
     }
     const int area = hccl_build_scratch(b, slices * cuts);
-    const int tmp = hccl_part_reduce_scratch(b, scratch, c->shape->nnodes, slices * cuts);
+    const int tmp = hccl_part_reduce_scratch(b, scratch, c->shape->nnodes, at_root, slices * cuts);
     const int dst = at_root ? HCCL_BASE_RECV : area;
     const int src = hccl_part_node_reduce(b, c, &cut, HCCL_BASE_SEND, dst);
 
@@ -144,6 +163,22 @@ int hccl_algo_reduce_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **p
 int hccl_algo_reduce_hier_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     return hierarchical(c, algorithm, plan, 1, 1, HCCL_TREE_BINOMIAL, across_tree);
+}
+
+int hccl_algo_reduce_hier_tree4(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, 1, 1, HCCL_TREE_4NOMIAL, across_tree4);
+}
+
+int hccl_algo_reduce_hier_star(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, 1, 1, HCCL_TREE_STAR, across_star);
+}
+
+int hccl_algo_reduce_hier_double_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->min_local, 2, HCCL_TREE_DOUBLE,
+                        across_double_tree);
 }
 
 int hccl_algo_reduce_hier_chain(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
@@ -205,7 +240,7 @@ static int flat(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_te
         return HCCL_ERR_NOMEM;
     }
     const int area = hccl_build_scratch(b, cuts);
-    const int tmp = hccl_part_reduce_scratch(b, scratch, team.n, cuts);
+    const int tmp = hccl_part_reduce_scratch(b, scratch, team.n, c->me == c->root, cuts);
 
     across(b, &team, root, tmp, HCCL_BASE_SEND, c->me == c->root ? HCCL_BASE_RECV : area, 0, cuts);
     return hccl_build_finish(b, plan);
@@ -214,6 +249,22 @@ static int flat(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_te
 int hccl_algo_reduce_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     return flat(c, algorithm, plan, hccl_team_all(c), c->root, 1, HCCL_TREE_BINOMIAL, across_tree);
+}
+
+int hccl_algo_reduce_tree4(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_team_all(c), c->root, 1, HCCL_TREE_4NOMIAL, across_tree4);
+}
+
+int hccl_algo_reduce_star(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_team_all(c), c->root, 1, HCCL_TREE_STAR, across_star);
+}
+
+int hccl_algo_reduce_double_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root), 2,
+                HCCL_TREE_DOUBLE, across_double_tree);
 }
 
 int hccl_algo_reduce_chain(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)

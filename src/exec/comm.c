@@ -11,7 +11,7 @@
 hccl_engine_t hccl_engine;
 
 void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *shape, bool crowded,
-                    const hccl_region_card_t **regions)
+                    const hccl_region_card_t **regions, const size_t slot_bytes[HCCL_LANES])
 {
     memset(hc, 0, sizeof(*hc));
     hc->comm = comm;
@@ -22,10 +22,11 @@ void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *sh
     hc->shape = shape;
     hc->crowded = crowded;
     hc->regions = regions;
+    memcpy(hc->slot_bytes, slot_bytes, sizeof(hc->slot_bytes));
     OBJ_CONSTRUCT(&hc->plan_lock, opal_mutex_t);
     for (int i = 0; i < HCCL_ORDERS * HCCL_LANES; i++) {
         hccl_lane_init(&hc->lanes[i / HCCL_LANES][i % HCCL_LANES], hccl_engine.slots,
-                       hccl_engine.slot_bytes[i % HCCL_LANES]);
+                       slot_bytes[i % HCCL_LANES]);
     }
 }
 

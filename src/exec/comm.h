@@ -45,13 +45,15 @@ typedef enum {
 
 /** Settings of the engine, the same on all ranks. Filled by the component once. */
 typedef struct hccl_engine {
-    size_t slot_bytes[HCCL_LANES]; /* largest publication of each kind of lane */
+    size_t slot_bytes[HCCL_LANES]; /* largest publication of each kind of lane, by the parameters */
     size_t slots;                  /* per ring, a power of two */
+    int split;                     /* percent that hier_2d combines inside the nodes first */
     int pipeline;                  /* segments of an operation under way at once,
                                       1 to HCCL_CURSORS */
     int spin;                      /* polls between two calls of opal_progress while waiting */
     int tag_base;                  /* lowest tag used */
     int tag_ids;                   /* operations of a kind told apart by tags, a power of two */
+    int sleep_after;               /* microseconds to wait before sleeping; 0: never; my own */
     bool shared_memory;            /* use of the shared-memory tier is allowed */
     uint64_t settings_hash;        /* of all settings that must agree between ranks */
     bool oversubscribed;           /* this host: processes outnumber the processors that they may
@@ -98,6 +100,8 @@ typedef struct hccl_comm {
     int nsources, ndests; /* neighbours of this rank, known from the first neighbourhood call on */
     int *sources, *dests; /* their ranks, negative: none; one allocation, NULL until then */
     bool cartesian;
+    size_t slot_bytes
+        [HCCL_LANES];    /* largest publication of each kind of lane, the same on all ranks */
     bool crowded;        /* on some node, members outnumber the processors; the same on all ranks */
     hccl_shape_t *shape; /* of the local group, as the cards say */
     hccl_shape_t *flat;  /* every rank a node: when the lane is unavailable; made when needed */
@@ -121,9 +125,9 @@ typedef struct hccl_comm {
     uint32_t *next_rooted; /* [remote_size] the same for each root in the other group */
 } hccl_comm_t;
 
-/** Takes ownership of shape and regions (freed with free). */
+/** Takes ownership of shape and regions (freed with free). slot_bytes: the same on all ranks. */
 void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *shape, bool crowded,
-                    const hccl_region_card_t **regions);
+                    const hccl_region_card_t **regions, const size_t slot_bytes[HCCL_LANES]);
 void hccl_comm_fini(hccl_comm_t *hc);
 
 /** The shape to plan with: flat when no lane can be used. HCCL_ERR_NOMEM possible for flat. */

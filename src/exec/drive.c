@@ -13,24 +13,17 @@
 
 #include "exec/repeat.h"
 #include "exec/turn.h"
+#include "exec/wait.h"
 
 static struct {
     bool ready;
     pthread_mutex_t lock;
+    unsigned moves;      /* counts what the progress function has moved on; changed by its thread */
     int depth;           /* nesting of the thread that holds the lock */
     hccl_exec_t *active; /* linked by next_active, oldest first */
     hccl_exec_t **last;  /* where the next one is linked */
     opal_free_list_t requests;
 } drive;
-
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ __volatile__("yield");
-#endif
-}
 
 /* ---- the list --------------------------------------------------------------------------------- */
 
@@ -74,7 +67,11 @@ static int progress(void)
     while (NULL != *at) {
         hccl_exec_t *x = *at;
         bool moved = false;
-        if (!hccl_turn_pump(x, &moved)) {
+        bool over = hccl_turn_pump(x, &moved);
+        if (moved) {
+            __atomic_store_n(&drive.moves, drive.moves + 1, __ATOMIC_RELAXED);
+        }
+        if (!over) {
             at = &x->next_active;
             continue;
         }
@@ -102,28 +99,12 @@ static int progress(void)
     return count;
 }
 
+bool hccl_drive_is_busy(void)
+{
+    return NULL != __atomic_load_n(&drive.active, __ATOMIC_RELAXED);
+}
+
 /* ---- blocking --------------------------------------------------------------------------------- */
-
-/* Open MPI's progress, and with more ranks than cores somebody else's turn on the core: once, since
- * each turn costs a switch there and back. */
-static void progress_and_yield(void)
-{
-    opal_progress();
-    if (hccl_engine.oversubscribed && !opal_progress_yield_when_idle) {
-        sched_yield();
-    }
-}
-
-void hccl_drive_pause(bool messages, int *polls)
-{
-    if (++*polls < (messages || hccl_engine.oversubscribed ? 1 : hccl_engine.spin)) {
-        relax();
-        return;
-    }
-    /* Whatever the peers wait for, this process's point-to-point traffic must go on. */
-    *polls = 0;
-    progress_and_yield();
-}
 
 static void wait_on_list(hccl_exec_t *x)
 {
@@ -132,8 +113,15 @@ static void wait_on_list(hccl_exec_t *x)
     hccl_turn_enqueue(x);
     activate(x);
     unlock_drive();
+    hccl_wait_t wait = {0};
+    unsigned moves = 0;
     while (!__atomic_load_n(&x->finished, __ATOMIC_ACQUIRE)) {
-        progress_and_yield();
+        unsigned now = __atomic_load_n(&drive.moves, __ATOMIC_RELAXED);
+        if (moves != now) {
+            moves = now;
+            hccl_wait_moved(&wait);
+        }
+        hccl_wait_pause(&wait, NULL, true);
     }
 }
 
@@ -159,16 +147,18 @@ int hccl_drive_blocking(hccl_comm_t *hc, hccl_call_t call)
     if (OMPI_SUCCESS != rc) {
         hccl_run_give_up(x);
     }
-    int polls = 0;
+    hccl_wait_t wait = {0};
     bool moved = false;
     while (!hccl_run_advance(x, &moved)) {
         if (moved) {
             moved = false;
-            polls = 0;
+            hccl_wait_moved(&wait);
         } else {
-            hccl_drive_pause(x->plan->max_requests > 0, &polls);
+            hccl_wait_pause(&wait, x->lane, x->plan->max_requests > 0);
         }
     }
+    hccl_wait_moved(&wait);
+    hccl_wait_tell(x->lane);
     if (OMPI_SUCCESS == x->error) {
         hccl_repeat_learn(x);
     }

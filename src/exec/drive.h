@@ -35,9 +35,8 @@ void hccl_drive_fini(void);
 /** Runs a call to its end. */
 HCCL_CHECKED int hccl_drive_blocking(hccl_comm_t *hc, hccl_call_t call);
 
-/** One pause between two polls of a blocking call, and now and then progress for everything else.
- *  messages: it waits for messages too. *polls: 0 whenever something has come, else left alone. */
-void hccl_drive_pause(bool messages, int *polls);
+/** Whether operations are under way that only Open MPI's progress moves on. */
+bool hccl_drive_is_busy(void);
 
 /** The next three steps make a nonblocking operation: take a request, fill request->x.call, start
  *  it (which consumes it, also on failure). NULL: no memory. */

@@ -12,7 +12,7 @@
 #include "select/select.h"
 
 /* What is agreed upon: the minimum over all ranks of each. */
-enum { AGREE_OK, AGREE_HASH, AGREE_NOT_HASH, AGREE_HEAPS, AGREE_MEMORY, AGREE_VALUES };
+enum { AGREE_OK, AGREE_HASH, AGREE_NOT_HASH, AGREE_HEAPS, AGREE_MEMORY, AGREE_AWAKE, AGREE_VALUES };
 
 struct hccl_agree {
     hccl_exec_t x; /* the allreduce */
@@ -60,12 +60,16 @@ int hccl_open_begin(hccl_exec_t *x)
         rc = hccl_lane_prepare(x->lane, key, nlocal, shape->local_of[hc->rank], hc->regions);
     }
     uint64_t hash = hccl_engine.settings_hash ^ shape->hash;
+    for (int i = 0; i < HCCL_LANES; i++) {
+        hash = (hash ^ hc->slot_bytes[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    }
     agree->mine[AGREE_OK] = HCCL_OK == rc ? 1 : 0;
     agree->mine[AGREE_HASH] = hash;
     agree->mine[AGREE_NOT_HASH] = ~hash;
     agree->mine[AGREE_MEMORY] = HCCL_OK == rc && x->lane->sees_memory ? 1 : 0;
     agree->mine[AGREE_HEAPS] =
         HCCL_OK == rc && x->lane->maps_heaps && !hccl_engine.inject_heap ? 1 : 0;
+    agree->mine[AGREE_AWAKE] = 0 == hccl_engine.sleep_after ? 1 : 0;
     rc = describe(agree, x);
     if (OMPI_SUCCESS == rc) {
         rc = hccl_run_begin(&agree->x);
@@ -102,6 +106,7 @@ bool hccl_open_advance(hccl_exec_t *x, bool *moved)
     bool differ = agree->all[AGREE_HASH] != ~agree->all[AGREE_NOT_HASH];
     bool heaps = 1 == agree->all[AGREE_HEAPS];
     bool memory = 1 == agree->all[AGREE_MEMORY];
+    bool sleepy = 1 != agree->all[AGREE_AWAKE];
     bool usable = 1 == agree->all[AGREE_OK] && !differ;
     if (OMPI_SUCCESS != hccl_exec_unbind(&agree->x)) {
         /* This rank does not know what the others have agreed upon. */
@@ -112,6 +117,7 @@ bool hccl_open_advance(hccl_exec_t *x, bool *moved)
     free(agree);
     x->agree = NULL;
     x->hc->sees_memory = usable && memory;
+    x->lane->sleepy = sleepy;
     if (!usable) {
         hccl_lane_abandon(x->lane);
         report(x, differ);

@@ -31,6 +31,7 @@ static hccl_case_t case_of(const hccl_exec_t *x, const hccl_shape_t *shape)
                          .ndests = hc->ndests,
                          .sources = hc->sources,
                          .dests = hc->dests,
+                         .network_first = 100 - hccl_engine.split,
                          .cartesian = hc->cartesian};
 }
 
@@ -150,7 +151,7 @@ static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segm
     }
     size_t bytes = plan->sized ? (size_t) plan->max_pub * sizeof(size_t)
                                : largest_publication(x, plan) * x->unit;
-    if (bytes <= hccl_engine.slot_bytes[HCCL_LANE_SMALL]) {
+    if (bytes <= x->hc->slot_bytes[HCCL_LANE_SMALL]) {
         x->lane_kind = HCCL_LANE_SMALL;
         return true;
     }
@@ -158,7 +159,7 @@ static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segm
     bool alone = 1 == x->hc->shape->nnodes && !x->hc->crowded;
     bool one_way = alone && segment > 0;
     x->lane_kind = one_way ? HCCL_LANE_LARGE : HCCL_LANE_WIDE;
-    size_t slot = hccl_engine.slot_bytes[x->lane_kind];
+    size_t slot = x->hc->slot_bytes[x->lane_kind];
     if (one_way) {
         segment = overlapping(x->units * x->unit, segment);
     } else if (alone && longest_buffer(x) > HALVED_FROM_BYTES) {

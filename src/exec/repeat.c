@@ -7,29 +7,32 @@
 
 #include <stdlib.h>
 
-#include "exec/drive.h"
 #include "exec/layout.h"
 #include "exec/sides.h"
+#include "exec/wait.h"
 
 /* ---- running ---------------------------------------------------------------------------------- */
 
 /* Waiting is a function of its own, so that who need not wait keeps everything in registers. */
 static __attribute__((noinline)) void wait_for_room(hccl_lane_t *lane, uint64_t tag)
 {
-    int polls = 0;
+    hccl_wait_t wait = {0};
     while (!hccl_lane_has_room(lane, tag)) {
-        hccl_drive_pause(false, &polls);
+        hccl_wait_pause(&wait, lane, false);
     }
+    hccl_wait_moved(&wait);
 }
 
 static __attribute__((noinline)) hccl_slot_t *wait_for_peer(hccl_lane_t *lane, int peer,
                                                             uint64_t tag)
 {
     hccl_slot_t *slot;
-    int polls = 0;
-    while (NULL == (slot = hccl_lane_peek(lane, peer, tag))) {
-        hccl_drive_pause(false, &polls);
-    }
+    hccl_wait_t wait = {0};
+    do {
+        hccl_wait_pause(&wait, lane, false);
+        slot = hccl_lane_peek(lane, peer, tag);
+    } while (NULL == slot);
+    hccl_wait_moved(&wait);
     return slot;
 }
 
@@ -126,6 +129,7 @@ int hccl_repeat_run(hccl_comm_t *hc, hccl_repeat_t *r, const void *sbuf, const v
         }
     }
     hccl_lane_acknowledge(lane, lane->last);
+    hccl_wait_tell(lane);
     return OMPI_SUCCESS;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "exec/open.h"
+#include "exec/wait.h"
 
 static hccl_order_t order_of(const hccl_exec_t *x)
 {
@@ -122,7 +123,7 @@ int hccl_turn_prepare(hccl_exec_t *x, bool *nothing)
         return hccl_exec_unbind(x);
     }
     if (x->persistent && NULL != x->lane && HCCL_LANE_NEW == x->lane->state) {
-        hccl_lane_init(x->lane, hccl_engine.slots, hccl_engine.slot_bytes[x->lane_kind]);
+        hccl_lane_init(x->lane, hccl_engine.slots, x->hc->slot_bytes[x->lane_kind]);
     }
     return OMPI_SUCCESS;
 }
@@ -164,7 +165,11 @@ bool hccl_turn_pump(hccl_exec_t *x, bool *moved)
     if (OMPI_SUCCESS != rc) {
         hccl_run_give_up(x);
     }
-    return hccl_run_advance(x, moved);
+    bool ended = hccl_run_advance(x, moved);
+    if (*moved) {
+        hccl_wait_tell(x->lane);
+    }
+    return ended;
 }
 
 void hccl_turn_enqueue(hccl_exec_t *x)

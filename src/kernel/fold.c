@@ -8,6 +8,10 @@
 #include <complex.h>
 #include <stdbool.h>
 #include <stdint.h>
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 
 #include "kernel/fold_set.h"
 
@@ -40,7 +44,7 @@ static const size_t bytes_of[HCCL_NUM_COUNT] = {
 };
 
 /* Best first. The last one is always there. */
-static const hccl_kernel_set_t *const sets[] = {&hccl_fold_avx512, &hccl_fold_avx2,
+static const hccl_kernel_set_t *const sets[] = {&hccl_fold_avx512, &hccl_fold_avx2, &hccl_fold_sve,
                                                 &hccl_fold_base};
 #define SETS ((int) (sizeof(sets) / sizeof(sets[0])))
 
@@ -56,6 +60,10 @@ static bool has(const hccl_kernel_set_t *set)
     }
     if (&hccl_fold_avx2 == set) {
         return __builtin_cpu_supports("avx2");
+    }
+#elif defined(__aarch64__)
+    if (&hccl_fold_sve == set) {
+        return 0 != (getauxval(AT_HWCAP) & HWCAP_SVE);
     }
 #endif
     return true;
@@ -102,6 +110,9 @@ const char *hccl_kernel_set_name(const hccl_kernel_set_t *set)
 hccl_fold_fn_t hccl_kernel_set_fold(const hccl_kernel_set_t *set, hccl_op_kind_t op, hccl_num_t num)
 {
     hccl_fold_fn_t kernel = (*set->table)[num][op];
+    if (NULL == kernel && NULL != set->rest) {
+        kernel = (*set->rest->table)[num][op];
+    }
     return NULL != kernel ? kernel : (*hccl_fold_scalar.table)[num][op];
 }
 

@@ -16,6 +16,8 @@ struct hccl_kernel_set {
     /* NULL where the compiler or the processor family has no such instructions, or where the
      * element type has no vector form. */
     const hccl_kernel_table_t *table;
+    /* Who has the kernels that this set leaves out, before the scalar ones; NULL: nobody. */
+    const struct hccl_kernel_set *rest;
 };
 
 /* Sources that a vector kernel reads in one pass. */
@@ -28,6 +30,7 @@ void hccl_fold_groups(hccl_fold_fn_t kernel, void *dst, const void *const *src, 
 extern const hccl_kernel_set_t hccl_fold_base;
 extern const hccl_kernel_set_t hccl_fold_avx2;
 extern const hccl_kernel_set_t hccl_fold_avx512;
+extern const hccl_kernel_set_t hccl_fold_sve;
 extern const hccl_kernel_set_t hccl_fold_scalar;
 
 #endif

@@ -24,8 +24,12 @@ typedef struct hccl_case {
     int nremote;                /* members of the remote group, 0 on an intra-communicator */
     int nsources, ndests;       /* neighbourhood collectives: degrees of this rank */
     const int *sources, *dests; /* their ranks; negative: MPI_PROC_NULL, no transfer */
+    int network_first;          /* hier_2d: percent of the vector that crosses the network first */
     bool cartesian;             /* neighbours are of a Cartesian grid: 2d, 2d+1 are a pair */
 } hccl_case_t;
+
+/** What tools take for network_first; the component has a parameter, whose default is the same. */
+enum { HCCL_NETWORK_FIRST = 25 };
 
 typedef struct hccl_builder hccl_builder_t;
 

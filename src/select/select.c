@@ -11,7 +11,16 @@
 
 #include "algo/algo.h"
 
-typedef enum { WHERE_CROWD, WHERE_ONE, WHERE_TIERS, WHERE_MANY, WHERE_FLAT, WHERE_ANY } where_t;
+typedef enum {
+    WHERE_CROWD,
+    WHERE_ONE,
+    WHERE_TIERS,
+    WHERE_ODD,
+    WHERE_UNEVEN,
+    WHERE_MANY,
+    WHERE_FLAT,
+    WHERE_ANY
+} where_t;
 
 typedef struct rule {
     hccl_coll_t coll;
@@ -70,6 +79,10 @@ static bool applies(const rule_t *rule, const hccl_query_t *query)
         return is_one && shape->nranks >= rule->least;
     case WHERE_TIERS:
         return is_one && hccl_group_is_divided(&shape->group[0]) && shape->nranks >= rule->least;
+    case WHERE_ODD:
+        return 0 != (shape->nnodes & (shape->nnodes - 1)) && shape->nnodes >= (int) rule->least;
+    case WHERE_UNEVEN:
+        return !shape->even && shape->nnodes >= (int) rule->least;
     case WHERE_MANY:
         return !is_one && !is_flat && shape->nnodes >= rule->least;
     case WHERE_FLAT:

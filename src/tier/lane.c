@@ -78,6 +78,7 @@ int hccl_lane_prepare(hccl_lane_t *lane, uint64_t number, int nlocal, int me,
         }
     }
     if (HCCL_OK == rc) {
+        lane->regions[me] = hccl_region_own();
         lane->heaps[me] = hccl_heap_range(&lane->heap_size);
         rc = hccl_region_take(key, cell_bytes(lane), &lane->cells[me]);
     }
@@ -99,8 +100,6 @@ int hccl_lane_open(hccl_lane_t *lane, bool heaps, bool memory)
             }
         }
     }
-    free(lane->regions);
-    lane->regions = NULL;
     lane->heaps_agreed = heaps;
     lane->memory_agreed = memory;
     lane->last = OPENED;

@@ -29,13 +29,15 @@ typedef struct hccl_lane {
     hccl_lane_state_t state;
     int nlocal;             /* ranks of this node */
     int me;                 /* my index among them */
+    bool sleepy;            /* some rank may sleep while it waits: tell it of news (tier/doze.h);
+                               the same on all ranks, set before the lane is opened */
     uint64_t nslots;        /* slots of each ring, a power of two */
     size_t slot_bytes;      /* largest publication */
     size_t stride;          /* distance of slots in bytes */
     uint64_t last;          /* tags up to this one belong to operations that have begun or ended */
     uint64_t room;          /* every peer has acknowledged tags up to this one, as last seen */
     hccl_cell_ref_t *cells; /* [nlocal]; cells[me] is mine */
-    hccl_region_head_t **regions; /* [nlocal] where the peers' regions are mapped */
+    hccl_region_head_t **regions; /* [nlocal] where the ranks' regions are in this process */
     bool maps_heaps;              /* this rank has mapped the heaps of all peers that have one */
     bool sees_memory;             /* this rank sees the memory of all peers */
     bool heaps_agreed;            /* all ranks have: publications in heaps may be read in place */

@@ -136,6 +136,11 @@ void hccl_region_announce_xpmem(const hccl_xpmem_card_t *xpmem)
     region.mine->xpmem = *xpmem;
 }
 
+hccl_region_head_t *hccl_region_own(void)
+{
+    return region.mine;
+}
+
 void hccl_region_destroy(void)
 {
     while (NULL != region.mappings) {

@@ -38,6 +38,9 @@ void hccl_region_announce_xpmem(const hccl_xpmem_card_t *xpmem);
 /** Unmaps everything. Safe when nothing was created. */
 void hccl_region_destroy(void);
 
+/** This process's region, NULL: none. */
+hccl_region_head_t *hccl_region_own(void);
+
 /** A cell, mine or a peer's, and the directory entry it was found through. */
 typedef struct hccl_cell_ref {
     hccl_cell_t *cell;

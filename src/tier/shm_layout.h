@@ -3,10 +3,10 @@
  *
  * What lies in shared memory, and why it may be read without locks.
  *
- * Every process owns one region and is the only writer of all of it. A region holds a header, a
- * directory that says where the cells of a communicator are, and cells. A cell belongs to one lane
- * (tier/lane.h) and consists of the owner's acknowledgement line and a ring of slots, each a flag
- * line followed by payload.
+ * Every process owns one region and is the only writer of all of it, but for one word (ordering 7).
+ * A region holds a header, a directory that says where the cells of a communicator are, and cells. A
+ * cell belongs to one lane (tier/lane.h) and consists of the owner's acknowledgement line and a ring
+ * of slots, each a flag line followed by payload.
  *
  * Tags. Publications of a lane are numbered 1, 2, 3, ... for ever, alike on all ranks of the node:
  * tag t lies in slot t mod nslots of its publisher (who may leave a tag unused).
@@ -33,6 +33,18 @@
  *     has seen the tag sees them; and the owner lets nobody write them, neither itself in this
  *     operation (plan/plan.h, HCCL_DIRECT_*) nor the user, who gets the buffer back only when every
  *     peer's ack has reached the tag (2). A freed buffer is in nobody's use then.
+ *  7. Sleep (tier/doze.h): who is about to sleep stores dozes = 1 in its own region, then looks once
+ *     more for what it waits for. Who has stored a tag or an ack looks at the dozes of the peers
+ *     afterwards. (Closing is no news by itself: the last ack was stored before.) So each of the two stores first and loads then, and each has a
+ *     sequentially consistent fence in between: release and acquire would let either load pass the
+ *     store in front of it (on x86 it does: stores wait in a buffer), so that neither sees the
+ *     other's. With both fences at least one does: the sleeper finds the news, or the other one
+ *     finds 1. It then replaces 1 by 0 and wakes the sleeper through the futex on this word. The
+ *     kernel compares the word with 1 under the lock that also covers waking, before it lets the
+ *     sleeper sleep: so no wake-up falls between the comparison and the sleep. A store of 0 that
+ *     comes late, from who found the 1 of an earlier sleep, only lets the next sleep end at once. The
+ *     line has more than one writer, but only while its owner sleeps or is about to. Ranks that agree
+ *     that nobody ever sleeps (exec/open.c) leave it alone, and need no fence.
  * A reader compares the tag for equality: the tags of a slot grow by nslots, and the next one is
  * stored only after every peer has acknowledged the previous one (2), so a reader that waits for t
  * finds an older tag or t itself, never a newer one.
@@ -104,7 +116,11 @@ typedef struct hccl_region_head {
     /* The owner's heap, and how its memory is seen; written before the region is announced. */
     hccl_heap_card_t heap;
     hccl_xpmem_card_t xpmem;
-    uint8_t pad[4096 - 2 * sizeof(uint64_t) - sizeof(hccl_heap_card_t) - sizeof(hccl_xpmem_card_t)];
+    uint8_t pad[HCCL_LINE_PAIR_BYTES - 2 * sizeof(uint64_t) - sizeof(hccl_heap_card_t)
+                - sizeof(hccl_xpmem_card_t)];
+    _Atomic uint32_t dozes; /* 1: the owner sleeps, or is about to; peers who wake it store 0 */
+    _Atomic uint32_t bed;   /* of the owner's threads alone: one of them may doze at a time */
+    uint8_t rest[4096 - HCCL_LINE_PAIR_BYTES - 2 * sizeof(uint32_t)];
     hccl_dir_entry_t directory[HCCL_DIR_ENTRIES];
 } hccl_region_head_t;
 

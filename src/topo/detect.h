@@ -30,6 +30,14 @@ void hccl_detect_cpus(hccl_card_t *card);
  * no limit. groups: the process's /proc/PID/cgroup; mount: where control groups are mounted. */
 int32_t hccl_detect_quota(const char *groups, const char *mount);
 
+/* What must be equal for measurements to hold: this version of the component, model and caches of the
+ * processors, kernel; one line. cpuinfo: "/proc/cpuinfo" but for tests. */
+void hccl_detect_machine(const char *cpuinfo, const char *version, char *key, size_t len);
+
+/* A processor that this process may run on and one of the core that follows, where its neighbour is
+ * likely to run. HCCL_ERR_NOTSUP: there is one core, or it is not known where this process runs. */
+HCCL_CHECKED int hccl_detect_pair(hwloc_topology_t topology, int pair[2]);
+
 /* Fills nports and ports; uses card->numa to prefer near ones. No ports when built without
  * HCCL_HAVE_VERBS, or when anything fails. */
 void hccl_detect_ports(hccl_card_t *card);

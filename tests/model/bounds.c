@@ -60,6 +60,46 @@ static bool once_out(const traffic_t *t)
     return t->out == (t->node == t->root_node ? 0 : t->n);
 }
 
+/* Two trees for half the data each: a node has at most two children in one and none in the other. */
+static bool once_in_and_out(const traffic_t *t)
+{
+    bool root = t->node == t->root_node;
+    return t->in == (root ? 0 : t->n) && t->out <= t->n;
+}
+
+static bool once_out_and_in(const traffic_t *t)
+{
+    bool root = t->node == t->root_node;
+    return t->out == (root ? 0 : t->n) && t->in <= t->n;
+}
+
+static bool up_and_down(const traffic_t *t)
+{
+    return t->in <= 2 * t->n && t->out <= 2 * t->n;
+}
+
+/* From the root alone. */
+static bool star_out(const traffic_t *t)
+{
+    uint64_t others = (uint64_t) t->shape->nnodes - 1;
+    return once_in(t) && t->messages == (t->node == t->root_node ? others : 0);
+}
+
+static bool star_in(const traffic_t *t)
+{
+    return once_out(t) && t->messages == (t->node == t->root_node ? 0 : 1);
+}
+
+/* Digits to base 4: at most three children for each. */
+static bool four_out(const traffic_t *t)
+{
+    uint64_t most = 0;
+    for (int reach = 1; reach < t->shape->nnodes; reach *= 4) {
+        most += 3;
+    }
+    return once_in(t) && t->messages <= most;
+}
+
 static bool gathers_all(const traffic_t *t)
 {
     return t->in == t->n - t->mine;
@@ -128,6 +168,14 @@ static bool short_scatter(const traffic_t *t)
            && t->rounds == log_nodes(t);
 }
 
+/* Of 4 parts of the vector one crosses the network once for every rank, if nodes are even. */
+static bool split_allreduce(const traffic_t *t)
+{
+    uint64_t h = (uint64_t) t->shape->nnodes, l = (uint64_t) t->shape->min_local;
+    uint64_t often = t->shape->even ? l : 1;
+    return t->out * 4 == 2 * (h - 1) * t->n / h * (3 + often) && t->in == t->out;
+}
+
 /* Every rank of a node sends an equal part of what the node sends, whatever the others' sizes. */
 static bool shared_allreduce(const traffic_t *t)
 {
@@ -149,15 +197,27 @@ static const struct {
      "out and in of each node 2(H-1)/H n, 2 lg H rounds"},
     {HCCL_COLL_ALLREDUCE, "hier_pipeline", ring_allreduce, "out and in of each node 2(H-1)/H n"},
     {HCCL_COLL_ALLREDUCE, "hier_multi_ring", ring_allreduce, "out and in of each node 2(H-1)/H n"},
+    {HCCL_COLL_ALLREDUCE, "hier_2d", split_allreduce,
+     "out and in of each node 2(H-1)/H n for 3/4 of it, L times that for 1/4"},
     {HCCL_COLL_ALLREDUCE, "hier_ahc", shared_allreduce,
      "out and in of each node 2(H-1)/H n, all its ranks alike"},
+    {HCCL_COLL_ALLREDUCE, "hier_double_tree", up_and_down, "at most 2 n out and in of each node"},
     {HCCL_COLL_BCAST, "hier_tree", once_in, "n into each node"},
+    {HCCL_COLL_BCAST, "hier_tree4", four_out,
+     "n into each node, at most 3 messages a level out of each"},
+    {HCCL_COLL_BCAST, "hier_star", star_out, "n into each node, all from the root's"},
+    {HCCL_COLL_BCAST, "hier_double_tree", once_in_and_out,
+     "n into each node, at most n out of each"},
     {HCCL_COLL_BCAST, "hier_binary", once_in, "n into each node"},
     {HCCL_COLL_BCAST, "hier_chain", once_in, "n into each node"},
     {HCCL_COLL_BCAST, "hier_scatter_ring", at_most_once_in, "at most n into each node"},
     {HCCL_COLL_REDUCE, "hier_chain", once_out, "n out of each node"},
     {HCCL_COLL_REDUCE, "hier_line", once_out, "n out of each node"},
     {HCCL_COLL_REDUCE, "hier_tree", once_out, "n out of each node"},
+    {HCCL_COLL_REDUCE, "hier_tree4", once_out, "n out of each node"},
+    {HCCL_COLL_REDUCE, "hier_star", star_in, "n out of each node, in one message"},
+    {HCCL_COLL_REDUCE, "hier_double_tree", once_out_and_in,
+     "n out of each node, at most n into each"},
     {HCCL_COLL_ALLGATHER, "hier_ring", gathers_all, "(H-1)/H n into each node"},
     {HCCL_COLL_ALLGATHER, "hier_bruck", gathers_all, "(H-1)/H n into each node"},
     {HCCL_COLL_ALLGATHER, "hier_nhr", short_gather, "(H-1)/H n into each node, lg H rounds"},

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Walks all interleavings of the protocols in shared memory (shm_lane.pml, shm_direct.pml) with spin: with all its
-# rules no error may be found, with each rule taken away one must.
+# Walks all interleavings of the protocols in shared memory (shm_lane.pml, shm_direct.pml,
+# shm_doze.pml) with spin: with all its rules no error may be found, with each rule taken away one must.
 set -euo pipefail
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -41,4 +41,11 @@ verify shm_direct "giving a buffer back before all have read it is found" 1 -DNO
 verify shm_direct "writing again what the other one may still read is found" 1 -DNO_WORD
 verify shm_direct "waiting for a closed peer is found" 1 -DNO_CLOSED
 verify shm_direct "acknowledging before the read is found" 1 -DEARLY_ACK
+verify shm_doze "all interleavings are right" 0
+verify shm_doze "sleeping without a fence after the announcement is found" 1 -DNO_SLEEPER_FENCE
+verify shm_doze "waking without a fence after the news is found" 1 -DNO_WAKER_FENCE
+verify shm_doze "sleeping without a last look is found" 1 -DNO_LAST_LOOK
+verify shm_doze "sleeping though the word has changed is found" 1 -DNO_COMPARE
+verify shm_doze "never waking is found" 1 -DNO_WAKE
+verify shm_doze "ending a call without waking is found" 1 -DNO_WAKE_AT_END
 hccl_finish

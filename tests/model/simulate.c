@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tools/sim.h"
+#include "../../tools/estimate.h"
 #include "../../tools/worlds.h"
 
 static const char *const shapes[] = {"node:1 core:4",           "node:6",
@@ -20,7 +20,7 @@ static const char *const shapes[] = {"node:1 core:4",           "node:6",
                                      "node:5 core:2",           "node:8 core:4",
                                      "node:4 rank:2 map:cyclic"};
 
-enum { BYTES = 96020, UNIT = 4 };
+enum { BYTES = 96020, SHORT_BYTES = 20, UNIT = 4 };
 
 static int passed, failed;
 
@@ -43,14 +43,14 @@ static void verdict(bool good, const char *format, ...)
 
 /* What the prover counts against what the simulator counts. */
 static void compare_counts(const hccl_algo_t *algo, const char *text, const hccl_shape_t *shape,
-                           hccl_sim_program_t *p, const hccl_check_report_t *check)
+                           size_t bytes, hccl_sim_program_t *p, const hccl_check_report_t *check)
 {
     hccl_machine_t m;
     hccl_sim_report_t sim;
     char why[HCCL_SIM_WHY];
     hccl_machine_default(&m);
     m.nics = 1;
-    hccl_sim_setup_t setup = {.machine = &m, .bytes = BYTES, .unit = UNIT, .nseg = 1};
+    hccl_sim_setup_t setup = {.machine = &m, .bytes = bytes, .unit = UNIT, .nseg = 1};
     const char *coll = hccl_coll_info[algo->coll].name;
     if (HCCL_OK != hccl_sim_run(p, &setup, &sim, why)) {
         verdict(false, "%s %s on %s: %s", coll, algo->name, text, why);
@@ -72,7 +72,7 @@ static void compare_counts(const hccl_algo_t *algo, const char *text, const hccl
     }
 }
 
-static void against_prover(int algorithm, const char *text, const hccl_shape_t *shape)
+static void against_prover(int algorithm, const char *text, const hccl_shape_t *shape, size_t bytes)
 {
     const hccl_algo_t *algo = &hccl_algos[algorithm];
     hccl_sim_case_t c = {.algorithm = algorithm, .shape = shape, .all_ranks = true};
@@ -90,9 +90,9 @@ static void against_prover(int algorithm, const char *text, const hccl_shape_t *
         verdict(false, "%s %s on %s: %s", hccl_coll_info[algo->coll].name, algo->name, text, why);
         exit(1);
     }
-    hccl_check_setup_t setup = {.nseg = 1, .slots = 8, .units = BYTES / unit, .unit_bytes = 1};
+    hccl_check_setup_t setup = {.nseg = 1, .slots = 8, .units = bytes / unit, .unit_bytes = 1};
     if (!hccl_coll_info[algo->coll].shared_sizes && 0 == w.plans[0]->sized) {
-        unit = BYTES; /* here it counts blocks */
+        unit = bytes; /* here it counts blocks */
     }
     if (HCCL_OK != hccl_check_run(k, &setup, &report)) {
         verdict(false, "%s: %s", algo->name, report.why);
@@ -101,7 +101,7 @@ static void against_prover(int algorithm, const char *text, const hccl_shape_t *
             report.node_out[v] *= unit;
             report.node_in[v] *= unit;
         }
-        compare_counts(algo, text, shape, p, &report);
+        compare_counts(algo, text, shape, bytes, p, &report);
     }
     hccl_sim_free(p);
     hccl_check_end(k);
@@ -143,6 +143,35 @@ static int against_all(int algorithm, const char *text, const hccl_shape_t *shap
     return extent.ranks < shape->nranks;
 }
 
+/* Extrapolated over nodes (keep) or segments (work) and simulated as a whole. */
+static void extrapolated(hccl_coll_t coll, const char *name, int nodes, size_t bytes,
+                         size_t segment, uint64_t keep, uint64_t work, double within)
+{
+    hccl_machine_t m;
+    char why[HCCL_SIM_WHY];
+    hccl_estimate_t e[2];
+    hccl_machine_default(&m);
+    for (int i = 0; i < 2; i++) {
+        hccl_estimate_case_t c = {.algorithm = hccl_algo_find(coll, name),
+                                  .machine = &m,
+                                  .inside = "core:2",
+                                  .nodes = nodes,
+                                  .segments = &segment,
+                                  .nsegments = 1,
+                                  .keep = 0 == i ? keep : 0,
+                                  .work = 0 == i ? work : 0};
+        if (HCCL_OK != hccl_estimate(&c, &bytes, 1, &e[i], why)) {
+            verdict(false, "%s %s on %d nodes: %s", hccl_coll_info[coll].name, name, nodes, why);
+            return;
+        }
+    }
+    verdict(HCCL_ESTIMATE_LINE == e[0].how && HCCL_ESTIMATE_LINE != e[1].how
+                && fabs(e[0].seconds - e[1].seconds) <= within * e[1].seconds,
+            "%s %s on %d nodes: %.9g s by extrapolation (%s), %.9g s simulated (%s)",
+            hccl_coll_info[coll].name, name, nodes, e[0].seconds, hccl_estimate_names[e[0].how],
+            e[1].seconds, hccl_estimate_names[e[1].how]);
+}
+
 int main(void)
 {
     int reduced = 0;
@@ -159,7 +188,8 @@ int main(void)
                 || !hccl_algo_fits(&hccl_algos[a], &c, true)) {
                 continue;
             }
-            against_prover(a, shapes[i], shape);
+            against_prover(a, shapes[i], shape, BYTES);
+            against_prover(a, shapes[i], shape, SHORT_BYTES);
             reduced += against_all(a, shapes[i], shape, 0);
             if (0 == shape->nnodes % 2 && shape->nnodes > 2) {
                 reduced += against_all(a, shapes[i], shape, 2);
@@ -167,6 +197,12 @@ int main(void)
         }
         hccl_shape_free(shape);
     }
+    extrapolated(HCCL_COLL_BCAST, "scatter_ring", 32, 1 << 20, 0, 10000, 0, 0.05);
+    extrapolated(HCCL_COLL_BCAST, "hier_scatter_ring", 64, 65536, 0, 10000, 0, 0.05);
+    extrapolated(HCCL_COLL_GATHER, "star", 64, 4096, 0, 200, 0, 0.05);
+    extrapolated(HCCL_COLL_BCAST, "chain", 16, 16 << 20, 131072, 0, 3000, 0.01);
+    extrapolated(HCCL_COLL_BCAST, "hier_chain", 16, 16 << 20, 32768, 0, 10000, 0.02);
+    extrapolated(HCCL_COLL_ALLREDUCE, "hier_ring", 16, 64 << 20, 0, 0, 20000, 0.02);
     verdict(reduced > 100, "only %d programs were reduced", reduced);
     printf("%s simulate: %d comparisons, %d programs reduced\n", 0 == failed ? "ok" : "not ok",
            passed + failed, reduced);

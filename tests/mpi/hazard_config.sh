@@ -91,4 +91,5 @@ hazard_bad_values() {
     done
     number=$(sed -nE "$integers" "$params_file" | head -n 1)
     bad_value "$1/number:${number:-none}" "${number:-none}" 12monkeys 'integer|number|[0-9]'
+    bad_value "$1/number:too-large" coll_hccl_sleep_after 1000000001 '0 to 1000000000'
 }

@@ -81,10 +81,12 @@ forced() {
 extra=()
 preloaded=
 
-# Every other job runs with stores into peers' memory forbidden; how many of them mapped any.
+# Every other job runs with stores into peers' memory forbidden, while watch is 1; how many of them
+# mapped any.
 shim_writer=$HCCL_BUILD_DIR/tests/mpi/.libs/libone_writer_shim.so
 jobs=0
 jobs_watched=0
+watch=1
 
 # run_job NAME LABEL RANKS TOPOLOGY ARGS...: one job, with the options of the array force; its lines go through, and it must report once.
 run_job() {
@@ -97,7 +99,7 @@ run_job() {
     jobs=$((jobs + 1))
     if [[ -n $preloaded ]]; then
         mca+=(-x "LD_PRELOAD=$preloaded")
-    elif ((jobs % 2 == 0)) && [[ $coll == hccl && $HCCL_SANITIZERS != 1 ]]; then
+    elif ((watch == 1 && jobs % 2 == 0)) && [[ $coll == hccl && $HCCL_SANITIZERS != 1 ]]; then
         mca+=(-x "LD_PRELOAD=$shim_writer")
     fi
     out=$(hccl_mpirun "${mca[@]}" -np "$ranks" "$fuzz" ${label:+-L "$label"} "${leave_out[@]}" "$@" 2>&1) || rc=$?
@@ -234,5 +236,25 @@ END
             hccl_not_ok "fuzz.one-writer" "only $jobs_watched of $jobs jobs were watched"
         fi
     fi
+fi
+
+# ---- asleep: nearly every wait becomes a sleep, or hardly any does. Who wakes a peer stores into its
+# memory: the one word that may have two writers. -----------------------------------------------------------------
+
+if [[ $coll == hccl ]]; then
+    watch=0
+    preloaded=
+    while IFS='|' read -r ranks parts topology after; do
+        cases=$((total * parts / 1000))
+        ((cases > 0)) || cases=1
+        extra=(--mca coll_hccl_sleep_after "$after")
+        run_job "fuzz.asleep.after$after.np$ranks.seed$seed" "asleep-$after" "$ranks" "$topology" -s "$seed" -n "$cases" "$@"
+        seed=$((seed + 1))
+    done <<'END'
+2|20||1
+3|30||50
+4|20|numa:2 core:2|1
+4|20|node:2 core:2|10
+END
 fi
 hccl_finish

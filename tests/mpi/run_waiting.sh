@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# How ranks wait: whether more ranks than processors are noticed.
+# How ranks wait: whether more ranks than processors are noticed; what waiting costs with and without
+# coll_hccl_sleep_after, and that sleeping ranks are woken (idle.c).
 set -euo pipefail
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -11,8 +12,9 @@ if (($# > 0)); then
     exit 2
 fi
 served=$HCCL_BUILD_DIR/tests/mpi/served
-if [[ ! -x $served ]]; then
-    hccl_not_ok waiting "no program $served: run make check"
+program=$HCCL_BUILD_DIR/tests/mpi/idle
+if [[ ! -x $served || ! -x $program ]]; then
+    hccl_not_ok waiting "no program $served or $program: run make check"
     hccl_finish
 fi
 
@@ -61,4 +63,58 @@ else
     crowded bound-to-different-processors no "${mpi[@]}" \
         -np 1 taskset -c "${cpus[0]}" "$served" : -np 1 taskset -c "${cpus[1]}" "$served"
 fi
+
+# look NAME RULE RANKS MPIRUN_ARGS...: once. RULE is a condition of awk on what idle prints: $2 the
+# case, cpu and late. Sets why, empty when all lines meet it.
+look() {
+    local rule=$1 ranks=$2 out=$HCCL_TMP/idle rc=0 bad lines
+    shift 2
+    hccl_limit 60 "${mpi[@]}" "$@" >"$out" 2>&1 </dev/null || rc=$?
+    lines=$(grep -cE '^[0-9]+ [a-z0-9-]+ cpu=[0-9.]+ late=[0-9]+$' "$out" || true)
+    bad=$(awk "/ cpu=/ { split(\$3, c, \"=\"); split(\$4, l, \"=\"); cpu = c[2]; late = l[2]
+        if (!($rule)) print }" "$out")
+    if ((rc != 0)); then
+        why="exit code $rc"
+    elif ((lines != (ranks - 1) * 7)); then
+        why="$lines lines instead of $(((ranks - 1) * 7))"
+    else
+        why=${bad%%$'\n'*}
+    fi
+}
+
+# idle NAME RULE RANKS MPIRUN_ARGS...: three times if need be, since somebody else's work shows in both
+# figures. Whether a rank is woken does not depend on chance: if not, it comes 5 ms late.
+idle() {
+    local name=waiting/$1 try
+    shift
+    if ((n < 2)); then
+        hccl_skip "$name" "there is one processor"
+        return 0
+    fi
+    for try in 1 2 3; do
+        look "$@"
+        if [[ -z $why ]]; then
+            hccl_ok "$name"
+            return 0
+        fi
+        hccl_note "$name, try $try: $why"
+    done
+    hccl_quote "$(cat "$HCCL_TMP/idle")"
+    hccl_not_ok "$name" "$why"
+}
+export OMPI_MCA_coll_hccl_verbose=1
+asleep=(--mca coll_hccl_sleep_after 500)
+woken='cpu < 5 && late < 2500'
+idle polling 'cpu > 50' 2 -np 2 "$program" -n 1
+idle sleeping "$woken" 2 -np 2 "${asleep[@]}" "$program"
+# Nobody wakes a rank for a message: it looks every millisecond at least, several times per call.
+idle sleeping-on-two-nodes 'cpu < 5 && late < 4500' 2 -np 2 "${asleep[@]}" \
+    --mca coll_hccl_topology "node:2 core:1" "$program"
+idle sleeping-4-ranks "$woken" 4 -np 4 "${asleep[@]}" --mca coll_hccl_topology "node:2 core:2" \
+    "$program" -n 4
+# Each rank has its own value: who never sleeps wakes the others.
+idle some-sleep "$woken" 2 \
+    -np 1 "$program" : -np 1 -x OMPI_MCA_coll_hccl_sleep_after=500 "$program"
+idle some-poll 'cpu > 50' 2 \
+    -np 1 -x OMPI_MCA_coll_hccl_sleep_after=500 "$program" -n 1 : -np 1 "$program" -n 1
 hccl_finish

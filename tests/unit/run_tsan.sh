@@ -11,14 +11,14 @@ if (($# > 0)); then
     exit 2
 fi
 hccl_mktemp
-sources=(heap.c heap.h lane.c lane.h region.c region.h shm_layout.h xpmem.c xpmem.h)
+sources=(doze.c doze.h heap.c heap.h lane.c lane.h region.c region.h shm_layout.h xpmem.c xpmem.h)
 
 # build TREE PROGRAM: tsan_lane with the tier/ of TREE.
 build() {
-    "$HCCL_CC" -std=gnu11 -D_GNU_SOURCE -O1 -g -pthread -fsanitize=thread -I"$1" \
+    "$HCCL_CC" -std=gnu11 -D_GNU_SOURCE -O1 -g -pthread -fsanitize=thread -Wno-tsan -I"$1" \
         -I"$HCCL_SRC_DIR/src" "$HCCL_SRC_DIR/tests/unit/tsan_lane.c" \
-        "$HCCL_SRC_DIR/src/base/log.c" "$1/tier/heap.c" "$1/tier/lane.c" "$1/tier/region.c" \
-        "$1/tier/xpmem.c" -o "$2"
+        "$HCCL_SRC_DIR/src/base/log.c" "$1/tier/doze.c" "$1/tier/heap.c" "$1/tier/lane.c" \
+        "$1/tier/region.c" "$1/tier/xpmem.c" -o "$2"
 }
 
 run() { TSAN_OPTIONS="halt_on_error=1 exitcode=66" hccl_limit 120 "$1"; }

@@ -392,6 +392,79 @@ static void processors_of_this_process(void **state)
     assert_true(again.cpus.set == all.cpus.set);
 }
 
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(0 <= fputs(text, file));
+    assert_int_equal(0, fclose(file));
+}
+
+/* Measurements hold for one kind of processor and one version of this component. */
+static void machine_key(void **state)
+{
+    char path[] = "/tmp/hccl_cpuinfo.XXXXXX";
+    char one[640], other[640], short_one[16];
+    int fd = mkstemp(path);
+
+    (void) state;
+    assert_true(0 <= fd);
+    close(fd);
+    write_text(path, "processor\t: 0\nmodel name\t: Alpha 1\ncpu MHz\t\t: 1234.5\n"
+                     "flags\t\t: fpu hypervisor sse\n\nprocessor\t: 1\nmodel name\t: Beta\n");
+    hccl_detect_machine(path, "7.8.9", one, sizeof(one));
+    assert_non_null(strstr(one, "7.8.9"));
+    assert_non_null(strstr(one, "Alpha 1"));
+    assert_non_null(strstr(one, "virtual"));
+    assert_null(strstr(one, "Beta"));
+    assert_null(strstr(one, "1234"));
+    assert_null(strchr(one, '\n'));
+    hccl_detect_machine(path, "7.8.9", short_one, sizeof(short_one));
+    assert_int_equal(sizeof(short_one) - 1, strlen(short_one));
+    hccl_detect_machine(path, "7.8.10", other, sizeof(other));
+    assert_string_not_equal(one, other);
+    write_text(path, "processor\t: 0\nmodel name\t: Alpha 1\ncpu MHz\t\t: 1400.0\n"
+                     "flags\t\t: fpu sse hypervisor\n");
+    hccl_detect_machine(path, "7.8.9", other, sizeof(other));
+    assert_string_equal(one, other);
+    write_text(path, "processor\t: 0\nmodel name\t: Alpha 1\nflags\t\t: fpu sse\n");
+    hccl_detect_machine(path, "7.8.9", other, sizeof(other));
+    assert_string_not_equal(one, other);
+    write_text(path, "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n");
+    hccl_detect_machine(path, "7.8.9", one, sizeof(one));
+    assert_non_null(strstr(one, "0xd40"));
+    assert_int_equal(0, unlink(path));
+    hccl_detect_machine(path, "7.8.9", other, sizeof(other));
+    assert_non_null(strstr(other, "7.8.9"));
+}
+
+/* Two processors of two cores, or none. */
+static void pair_of_processors(void **state)
+{
+    hwloc_topology_t topology;
+    int pair[2] = {-1, -1};
+
+    (void) state;
+    assert_int_equal(HCCL_ERR_NOTSUP, hccl_detect_pair(NULL, pair));
+    assert_int_equal(0, hwloc_topology_init(&topology));
+    assert_int_equal(0, hwloc_topology_load(topology));
+    int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+    int rc = hccl_detect_pair(topology, pair);
+    assert_int_equal(cores < 2 ? HCCL_ERR_NOTSUP : HCCL_OK, rc);
+    if (HCCL_OK == rc) {
+        hwloc_bitmap_t mine = hwloc_bitmap_alloc();
+        assert_int_equal(0, hwloc_get_cpubind(topology, mine, HWLOC_CPUBIND_THREAD));
+        assert_true(hwloc_bitmap_isset(mine, (unsigned) pair[0]));
+        hwloc_bitmap_free(mine);
+        for (int i = 0; i < cores; i++) {
+            hwloc_obj_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned) i);
+            assert_false(hwloc_bitmap_isset(core->cpuset, (unsigned) pair[0])
+                         && hwloc_bitmap_isset(core->cpuset, (unsigned) pair[1]));
+        }
+    }
+    hwloc_topology_destroy(topology);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +479,8 @@ int main(void)
         cmocka_unit_test(host_key_tells_hosts_apart),
         cmocka_unit_test(quota_of_groups),
         cmocka_unit_test(processors_of_this_process),
+        cmocka_unit_test(machine_key),
+        cmocka_unit_test(pair_of_processors),
         cmocka_unit_test_setup_teardown(gid_choice, sysfs_open, sysfs_close),
     };
     return cmocka_run_group_tests_name("topo_detect", tests, NULL, NULL);

@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The rules for several nodes: exchanges that take rounds by the logarithm of the number of nodes, with
+ * the bytes of a ring whatever that number is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "algo/algo.h"
+#include "select/select.h"
+
+static void expect(const char *algorithm, hccl_coll_t coll, const char *text, size_t bytes,
+                   bool commutative)
+{
+    char why[256];
+    hccl_shape_t *shape;
+
+    assert_int_equal(HCCL_OK, hccl_shape_from_text(text, -1, &shape, why, sizeof(why)));
+    const hccl_case_t c = {.coll = coll, .shape = shape};
+    const hccl_query_t query = {.c = &c, .bytes = bytes, .commutative = commutative};
+
+    assert_string_equal(algorithm, hccl_algos[hccl_select(&query).algorithm].name);
+    hccl_shape_free(shape);
+}
+
+static void odd_numbers_of_nodes_send_no_more(void **state)
+{
+    (void) state;
+    expect("hier_nb", HCCL_COLL_ALLREDUCE, "node:3 rank:2", 64 << 10, true);
+    expect("hier_rhd", HCCL_COLL_ALLREDUCE, "node:4 rank:2", 64 << 10, true);
+    expect("hier_ring", HCCL_COLL_ALLREDUCE, "node:3 rank:2", 1 << 20, true);
+    expect("nb", HCCL_COLL_ALLREDUCE, "node:6", 64 << 10, true);
+    expect("rhd", HCCL_COLL_ALLREDUCE, "node:8", 64 << 10, true);
+    expect("nb", HCCL_COLL_REDUCE_SCATTER, "node:6", 1 << 10, true);
+    expect("rhd", HCCL_COLL_REDUCE_SCATTER, "node:8", 1 << 10, true);
+}
+
+static void many_nodes_take_few_rounds(void **state)
+{
+    (void) state;
+    expect("hier_nhr", HCCL_COLL_ALLREDUCE, "node:24 rank:2", 16 << 20, true);
+    expect("hier_rhd", HCCL_COLL_ALLREDUCE, "node:8 rank:2", 16 << 20, true);
+    expect("hier_ring", HCCL_COLL_ALLREDUCE, "node:7 rank:2", 8 << 20, true);
+    expect("hier_nhr", HCCL_COLL_ALLREDUCE, "node:7 rank:2", 64 << 10, true);
+    expect("hier_nhr", HCCL_COLL_ALLGATHER, "node:8 rank:2", 4 << 10, true);
+    expect("hier_ring", HCCL_COLL_ALLGATHER, "node:8 rank:2", 8 << 10, true);
+    expect("hier_ring", HCCL_COLL_ALLGATHER, "node:4 rank:2", 4 << 10, true);
+    expect("hier_nhr", HCCL_COLL_REDUCE_SCATTER_BLOCK, "node:8 rank:2", 2 << 10, true);
+    expect("hier_pipeline", HCCL_COLL_REDUCE_SCATTER_BLOCK, "node:8 rank:2", 4 << 10, true);
+    expect("hier_nhr", HCCL_COLL_REDUCE_SCATTER, "node:16 rank:2", 4 << 20, true);
+}
+
+static void nodes_of_different_size_use_all_ranks(void **state)
+{
+    (void) state;
+    expect("hier_ahc", HCCL_COLL_ALLREDUCE, "node:3 rank:(1,2,3)", 1 << 20, true);
+    expect("hier_nb", HCCL_COLL_ALLREDUCE, "node:3 rank:(1,2,3)", 64 << 10, true);
+    expect("hier_nhr", HCCL_COLL_ALLREDUCE, "node:9 rank:(1,2,3,1,2,3,1,2,3)", 1 << 20, true);
+    expect("hier_ahc", HCCL_COLL_REDUCE_SCATTER, "node:3 rank:(1,2,3)", 64 << 10, true);
+    expect("hier_ring", HCCL_COLL_REDUCE_SCATTER, "node:3 rank:(1,2,3)", 64, true);
+    expect("hier_nhr", HCCL_COLL_REDUCE_SCATTER, "node:4 rank:2", 64, true);
+    expect("hier_ahc", HCCL_COLL_REDUCE_SCATTER_BLOCK, "node:6 rank:(2,3,2,3,2,3)", 4 << 10, true);
+    expect("hier_ring", HCCL_COLL_ALLGATHER, "node:3 rank:(1,2,3)", 64 << 10, true);
+}
+
+static void order_is_kept(void **state)
+{
+    (void) state;
+    expect("hier_rhd", HCCL_COLL_ALLREDUCE, "node:3 rank:2", 64 << 10, false);
+    expect("rhd", HCCL_COLL_ALLREDUCE, "node:6", 64 << 10, false);
+    expect("rhd", HCCL_COLL_REDUCE_SCATTER, "node:8 rank:2", 4 << 10, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(odd_numbers_of_nodes_send_no_more),
+        cmocka_unit_test(many_nodes_take_few_rounds),
+        cmocka_unit_test(nodes_of_different_size_use_all_ranks),
+        cmocka_unit_test(order_is_kept),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
