@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+int world_network_first = HCCL_NETWORK_FIRST;
+
 void *world_memory(size_t bytes)
 {
     void *memory = calloc(1, bytes > 0 ? bytes : 1);
@@ -105,7 +107,7 @@ static void fill_case(hccl_case_t *c, const hccl_algo_t *algo, const hccl_shape_
                        .shape = shape,
                        .me = me,
                        .nremote = nremote,
-                       .network_first = HCCL_NETWORK_FIRST};
+                       .network_first = world_network_first};
 }
 
 bool world_make(world_t *w, int algorithm, const hccl_shape_t *shape, const hccl_shape_t *remote,

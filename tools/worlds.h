@@ -10,6 +10,9 @@
 #include "algo/algo.h"
 #include "plan/check.h"
 
+/** Of all worlds made from now on: what hier_2d sends through the network first, in percent. */
+extern int world_network_first;
+
 /** A directed graph for neighbourhood collectives. */
 typedef struct world_graph {
     int n;

@@ -238,6 +238,17 @@ static void prove_neighbours(proof_t *p)
     }
 }
 
+/* hier_2d is another plan for each share: none, all, and the least one. */
+static void prove_shares(proof_t *p)
+{
+    static const int shares[] = {0, 6, 50, 100};
+    for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]) && '\0' == p->failed[0]; i++) {
+        world_network_first = shares[i];
+        prove_intra(p);
+    }
+    world_network_first = HCCL_NETWORK_FIRST;
+}
+
 static void prove(proof_t *p)
 {
     const hccl_algo_t *algo = &hccl_algos[p->algorithm];
@@ -245,6 +256,9 @@ static void prove(proof_t *p)
         prove_neighbours(p);
     } else if (0 != (algo->fits & HCCL_FITS_INTRA)) {
         prove_intra(p);
+        if (0 == strcmp("hier_2d", algo->name) && '\0' == p->failed[0]) {
+            prove_shares(p);
+        }
     }
     if (0 != (algo->fits & HCCL_FITS_INTER) && '\0' == p->failed[0]) {
         prove_inter(p);
