@@ -102,7 +102,8 @@ name=${file##*/}
 mkdir "$HCCL_TMP/a" "$HCCL_TMP/b" "$HCCL_TMP/none"
 change 65536 131072 "$HCCL_TMP/a/$name"
 change 16384 65536 "$HCCL_TMP/b/$name"
-rank() { printf '%s\n' -np "$1" --mca coll_hccl_cache_dir "$HCCL_TMP/$2" "${work[@]}"; }
+# (--mca would hold for all ranks of the job.)
+rank() { printf '%s\n' -np "$1" env "OMPI_MCA_coll_hccl_cache_dir=$HCCL_TMP/$2" "${work[@]}"; }
 
 # Ranks that know different things use the same: what the first one knows that knows anything.
 mapfile -t args < <(rank 1 a; echo :; rank 2 b)
