@@ -13,6 +13,9 @@
 /* Times are the same instant, and shares are equal, within this relative difference. */
 #define NEAR 1e-12
 
+/* Less of a burst is none, in bytes. */
+#define LEAST_CREDIT 1.0
+
 typedef struct flow {
     int link[HCCL_FLOW_LINKS];
     int next[HCCL_FLOW_LINKS],
@@ -29,14 +32,18 @@ typedef struct link {
     int first; /* of its flows, -1: none */
     int flows;
     bool dirty;
-    uint32_t round; /* of sharing in which it was visited */
-    int unfixed;    /* while sharing */
-    double rest;    /* ... bandwidth not yet given away */
+    uint32_t round;     /* of sharing in which it was visited */
+    double burst, peak; /* see hccl_flows_burst; burst 0: none */
+    double credit;      /* of it, at `since` */
+    double since, used; /* its rate since then */
+    uint32_t stamp;     /* of the entry that says when the burst is used up */
+    int unfixed;        /* while sharing */
+    double limit, rest; /* ... bandwidth, and what of it is not yet given away */
 } link_t;
 
 typedef struct entry {
     double time;
-    int flow;
+    int flow; /* negative: -1 - number of a link, whose burst is used up */
     uint32_t stamp;
 } entry_t;
 
@@ -46,7 +53,8 @@ struct hccl_flows {
     flow_t *flow;
     int nflows, free;
     int *dirty, ndirty;
-    int *part; /* [nlinks] links that are connected, while sharing */
+    int *part;   /* [nlinks] links that are connected, while sharing */
+    int *narrow; /* [nlinks] ... those with flows that have no rate yet */
     uint32_t round;
     uint64_t work;
     entry_t *heap;
@@ -66,7 +74,8 @@ hccl_flows_t *hccl_flows_new(int nlinks, const double *capacity)
     f->link = calloc(n, sizeof(*f->link));
     f->dirty = calloc(n, sizeof(*f->dirty));
     f->part = calloc(n, sizeof(*f->part));
-    if (NULL == f->link || NULL == f->dirty || NULL == f->part) {
+    f->narrow = calloc(n, sizeof(*f->narrow));
+    if (NULL == f->link || NULL == f->dirty || NULL == f->part || NULL == f->narrow) {
         hccl_flows_free(f);
         return NULL;
     }
@@ -86,8 +95,16 @@ void hccl_flows_free(hccl_flows_t *f)
     free(f->flow);
     free(f->dirty);
     free(f->part);
+    free(f->narrow);
     free(f->heap);
     free(f);
+}
+
+void hccl_flows_burst(hccl_flows_t *f, int link, double burst, double peak)
+{
+    link_t *l = &f->link[link];
+    l->burst = l->credit = burst;
+    l->peak = peak > l->capacity ? peak : l->capacity;
 }
 
 uint64_t hccl_flows_work(const hccl_flows_t *f)
@@ -238,15 +255,26 @@ static void set_rate(hccl_flows_t *f, int number, double now, double rate)
     push(f, (entry_t){now + flow->left / rate, number, ++flow->stamp});
 }
 
+/* What is left of a burst, which grows again while the link is not busy. */
+static double credit_of(link_t *l, double now)
+{
+    l->credit += (l->capacity - l->used) * (now - l->since);
+    l->credit = l->credit < l->burst ? l->credit : l->burst;
+    l->credit = l->credit > LEAST_CREDIT ? l->credit : 0;
+    l->since = now;
+    return l->credit;
+}
+
 /* The links connected with `link` by flows; returns how many. */
-static int collect(hccl_flows_t *f, int link)
+static int collect(hccl_flows_t *f, int link, double now)
 {
     int n = 1;
     f->part[0] = link;
     f->link[link].round = f->round;
     for (int i = 0; i < n; i++) {
         link_t *l = &f->link[f->part[i]];
-        l->rest = l->capacity;
+        l->limit = l->burst > 0 && credit_of(l, now) > 0 ? l->peak : l->capacity;
+        l->rest = l->limit;
         l->unfixed = l->flows;
         for (int at = l->first; at >= 0;) {
             const flow_t *flow = &f->flow[at / HCCL_FLOW_LINKS];
@@ -284,25 +312,49 @@ static void fix(hccl_flows_t *f, link_t *link, double now, double rate)
 /* The narrowest links first: their flows get equal shares, which are taken off the other links. */
 static void share(hccl_flows_t *f, int n, double now)
 {
+    memcpy(f->narrow, f->part, (size_t) n * sizeof(*f->narrow));
     while (n > 0) {
         double least = INFINITY;
         int kept = 0;
         for (int i = 0; i < n; i++) {
-            const link_t *l = &f->link[f->part[i]];
+            const link_t *l = &f->link[f->narrow[i]];
             if (l->unfixed > 0) {
                 double each = l->rest / l->unfixed;
                 least = each < least ? each : least;
-                f->part[kept++] = f->part[i];
+                f->narrow[kept++] = f->narrow[i];
             }
         }
         n = kept;
         for (int i = 0; i < n; i++) {
-            link_t *l = &f->link[f->part[i]];
+            link_t *l = &f->link[f->narrow[i]];
             if (l->unfixed > 0 && l->rest / l->unfixed <= least * (1 + 1e-9)) {
                 fix(f, l, now, least);
             }
         }
     }
+}
+
+/* When the bursts of these links will be used up. */
+static void watch_bursts(hccl_flows_t *f, int n, double now)
+{
+    for (int i = 0; i < n; i++) {
+        link_t *l = &f->link[f->part[i]];
+        if (l->burst > 0) {
+            l->used = l->limit - l->rest;
+            l->stamp++;
+            if (l->credit > 0 && l->used > l->capacity * (1 + 1e-9)) {
+                push(f, (entry_t){now + l->credit / (l->used - l->capacity), -1 - f->part[i],
+                                  l->stamp});
+            }
+        }
+    }
+}
+
+/* Whether an entry has been overtaken by another one. */
+static bool is_stale(const hccl_flows_t *f, const entry_t *entry)
+{
+    return entry->stamp
+           != (entry->flow < 0 ? f->link[-1 - entry->flow].stamp : f->flow[entry->flow].stamp);
 }
 
 double hccl_flows_next(hccl_flows_t *f, double now)
@@ -312,12 +364,14 @@ double hccl_flows_next(hccl_flows_t *f, double now)
         for (int i = 0; i < f->ndirty; i++) {
             f->link[f->dirty[i]].dirty = false;
             if (f->round != f->link[f->dirty[i]].round) {
-                share(f, collect(f, f->dirty[i]), now);
+                int n = collect(f, f->dirty[i], now);
+                share(f, n, now);
+                watch_bursts(f, n, now);
             }
         }
         f->ndirty = 0;
     }
-    while (f->nheap > 0 && f->heap[0].stamp != f->flow[f->heap[0].flow].stamp) {
+    while (f->nheap > 0 && is_stale(f, &f->heap[0])) {
         pop(f);
     }
     return f->nheap > 0 ? f->heap[0].time : INFINITY;
@@ -327,11 +381,17 @@ int hccl_flows_take(hccl_flows_t *f, double now)
 {
     while (f->nheap > 0 && f->heap[0].time <= now * (1 + NEAR)) {
         entry_t top = f->heap[0];
-        flow_t *flow = &f->flow[top.flow];
+        bool stale = is_stale(f, &top);
         pop(f);
-        if (top.stamp != flow->stamp) {
+        if (!stale && top.flow < 0) {
+            f->link[-1 - top.flow].credit = 0;
+            f->link[-1 - top.flow].since = now;
+            mark(f, -1 - top.flow);
+        }
+        if (stale || top.flow < 0) {
             continue;
         }
+        flow_t *flow = &f->flow[top.flow];
         int who = flow->who;
         for (int i = 0; i < flow->n; i++) {
             remove_from(f, top.flow, i);

@@ -26,12 +26,17 @@ typedef struct hccl_flows hccl_flows_t;
 hccl_flows_t *hccl_flows_new(int nlinks, const double *capacity);
 void hccl_flows_free(hccl_flows_t *f);
 
+/** Lets a link carry up to `burst` bytes at the rate `peak`, beyond what its bandwidth carries in the
+ *  same time: a bucket of tokens, full at first, as of `tc tbf`. */
+void hccl_flows_burst(hccl_flows_t *f, int link, double burst, double peak);
+
 /** A flow of `bytes` (more than 0) through links[n] from `now` on; who: what the caller calls it.
  *  False: no memory. */
 HCCL_CHECKED bool hccl_flows_add(hccl_flows_t *f, double now, const int *links, int n, double bytes,
                                  int who);
 
-/** When the next flow ends, if nothing is added before; infinite: none is under way. */
+/** When the next flow ends or a burst is used up, if nothing is added before; infinite: none is
+ *  under way. */
 HCCL_CHECKED double hccl_flows_next(hccl_flows_t *f, double now);
 
 /** A flow that has ended by `now`: its `who`, -1: no further one. */

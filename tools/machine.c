@@ -50,6 +50,8 @@ static const field_t fields[] = {
     {"network.eager", KIND_SIZE, AT(eager), 0, 1e15, 65536,
      "longer messages wait for the receiver"},
     {"network.rendezvous", KIND_TIME, AT(rendezvous), 0, 10, 3e-6, "... and start this much later"},
+    {"network.burst", KIND_SIZE, AT(burst), 0, 1e15, 0, "bytes that pass faster, as by `tc tbf`"},
+    {"network.peak", KIND_SPEED, AT(peak), 1, 1e15, 1e9, "... at this speed"},
     {"switch.nodes", KIND_COUNT, AT(leaf), 0, 1 << 20, 0,
      "below one leaf switch; 0: no second level"},
     {"switch.oversubscription", KIND_RATIO, AT(oversubscribed), 0.01, 1e4, 1,
@@ -57,7 +59,7 @@ static const field_t fields[] = {
     {"switch.alpha", KIND_TIME, AT(leaf_alpha), 0, 10, 0, "more latency between leaves"},
     {"ring.slots", KIND_COUNT, AT(slots), 1, 64, 8, "coll_hccl_slots"},
     {"ring.small", KIND_SIZE, AT(slot_small), 256, 1 << 20, 4096, "coll_hccl_slot_small"},
-    {"ring.large", KIND_SIZE, AT(slot_large), 4096, 16 << 20, 131072, "coll_hccl_slot_large"},
+    {"ring.large", KIND_SIZE, AT(slot_large), 4096, 16 << 20, 32768, "coll_hccl_slot_large"},
     {"ring.wide", KIND_SIZE, AT(slot_wide), 4096, 64 << 20, 262144, "coll_hccl_slot_wide"},
 };
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };

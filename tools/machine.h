@@ -43,6 +43,8 @@ typedef struct hccl_machine {
     double nics;         /* of a node; its ranks are shared out to them in runs */
     double eager;        /* longer messages start when both sides are ready */
     double rendezvous;   /* ... and this much later */
+    double burst, peak;  /* bytes that a NIC, each way, carries at this speed before it is held to
+                              its bandwidth; they come back while it is not busy */
     double leaf;         /* nodes below one switch; 0: one switch has them all */
     double oversubscribed; /* the NICs' bandwidth below a switch by that of its uplinks */
     double leaf_alpha;     /* added to the latency of messages that leave the switch */

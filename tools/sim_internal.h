@@ -198,6 +198,8 @@ typedef struct hccl_sim {
     int ncursors, slots;
     bool tight; /* rings are used more than once, so acknowledgements matter */
     double now;
+    double begin;           /* of the operation */
+    bool last;              /* its time counts */
     hccl_sim_state_t *rank; /* [nranks] */
     hccl_sim_slot_t *ring;  /* [nranks * slots] */
     hccl_sim_event_t *heap; /* by time */

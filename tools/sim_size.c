@@ -8,7 +8,7 @@
 #include "sim_internal.h"
 
 /* As in exec/plan.c. */
-enum { ALIGN_BYTES = 64, SHORTEST_BYTES = 8192 };
+enum { ALIGN_BYTES = 64, SHORTEST_BYTES = 8192, HALVED_FROM_BYTES = 4 << 20 };
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -46,11 +46,14 @@ static size_t segment_bytes(const hccl_sim_program_t *p, const hccl_sim_setup_t 
     if (largest <= (size_t) m->slot_small) {
         return bytes;
     }
-    bool alone = 1 == p->c.shape->nnodes;
-    size_t slot = (size_t) (alone ? m->slot_large : m->slot_wide);
-    if (alone && segment > 0 && bytes > 2 * SHORTEST_BYTES) {
+    bool alone = 1 == p->c.shape->nnodes, one_way = alone && segment > 0;
+    size_t slot = (size_t) (one_way ? m->slot_large : m->slot_wide);
+    size_t buffer = bytes * (is_vector(p) ? 1 : (size_t) p->c.shape->nranks);
+    if (one_way && bytes > 2 * SHORTEST_BYTES) {
         size_t piece = bytes / HCCL_SIM_CURSORS;
         segment = smaller(piece > SHORTEST_BYTES ? piece : SHORTEST_BYTES, segment);
+    } else if (alone && !one_way && buffer > HALVED_FROM_BYTES) {
+        slot /= 2;
     }
     if (largest <= slot && (0 == segment || bytes <= segment)) {
         return bytes;

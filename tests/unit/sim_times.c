@@ -128,6 +128,52 @@ static void later_sender_waits_for_its_share(void **state)
     assert_us(run(&m, HCCL_COLL_SCATTER, "star", "node:3", 1000, NULL), 2.5);
 }
 
+static void burst(void **state)
+{
+    (void) state;
+    hccl_machine_t m = easy();
+    m.burst = 400;
+    m.peak = 1e15;
+    /* the third of three broadcasts in a row: nothing of the burst has come back */
+    assert_us(run(&m, HCCL_COLL_BCAST, "tree", "node:2", 1000, NULL), 1);
+    /* the network rests for 0.3 while the message is on its way: 300 bytes come back */
+    m.alpha = 0.3 * US;
+    assert_us(run(&m, HCCL_COLL_BCAST, "tree", "node:2", 1000, NULL), 0.7 + 0.3);
+    /* ... and all 400 in 1 */
+    m.alpha = 1 * US;
+    assert_us(run(&m, HCCL_COLL_BCAST, "tree", "node:2", 1000, NULL), 0.6 + 1);
+    /* two messages to one NIC have 1600 bytes left */
+    assert_us(run(&m, HCCL_COLL_GATHER, "star", "node:3", 1000, NULL), 1.6 + 1);
+    /* at 3 GB/s the burst is used up after 0.2, with 600 bytes gone: 400 are left */
+    m.peak = 3e9;
+    assert_us(run(&m, HCCL_COLL_BCAST, "tree", "node:2", 1000, NULL), 0.6 + 1);
+    assert_us(run(&m, HCCL_COLL_BCAST, "tree", "node:2", 600, NULL), 0.2 + 1);
+}
+
+static void burst_comes_back(void **state)
+{
+    (void) state;
+    const double capacity[] = {100};
+    const int link[] = {0};
+    hccl_flows_t *f = hccl_flows_new(1, capacity);
+    assert_non_null(f);
+    hccl_flows_burst(f, 0, 50, 200);
+    /* 50 are used up at 0.5, with 100 bytes gone; 100 more take 1 */
+    assert_true(hccl_flows_add(f, 0, link, 1, 200, 7));
+    assert_float_equal(hccl_flows_next(f, 0), 0.5, 1e-9);
+    assert_int_equal(-1, hccl_flows_take(f, 0.5));
+    assert_float_equal(hccl_flows_next(f, 0.5), 1.5, 1e-9);
+    assert_int_equal(7, hccl_flows_take(f, 1.5));
+    assert_true(isinf(hccl_flows_next(f, 1.5)));
+    /* idle for 0.2: 20 are back, and used up after another 0.2, with 40 bytes gone */
+    assert_true(hccl_flows_add(f, 1.7, link, 1, 90, 8));
+    assert_float_equal(hccl_flows_next(f, 1.7), 1.9, 1e-9);
+    assert_int_equal(-1, hccl_flows_take(f, 1.9));
+    assert_float_equal(hccl_flows_next(f, 1.9), 2.4, 1e-9);
+    assert_int_equal(8, hccl_flows_take(f, 2.4));
+    hccl_flows_free(f);
+}
+
 static void ring(void **state)
 {
     (void) state;
@@ -212,6 +258,8 @@ int main(void)
         cmocka_unit_test(message_inside),
         cmocka_unit_test(two_share_a_nic),
         cmocka_unit_test(later_sender_waits_for_its_share),
+        cmocka_unit_test(burst),
+        cmocka_unit_test(burst_comes_back),
         cmocka_unit_test(ring),
         cmocka_unit_test(narrow_uplink),
         cmocka_unit_test(shared_memory),
