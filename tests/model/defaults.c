@@ -3,7 +3,7 @@
  *
  * What the default rules choose on several nodes: never an algorithm that does not know the nodes,
  * for short messages one that takes the fewest rounds and messages between nodes. Prints one line per
- * collective and check.
+ * collective and check. And that one node more or less, or one rank, costs what it is worth.
  *
  * H: nodes, L: ranks of the smallest node. Each rank talks to one other at a time, so after a round
  * at most L + 1 times as many nodes know something: the fewest rounds are the smallest d with
@@ -218,6 +218,101 @@ static void check_rounds(hccl_coll_t coll)
     verdict(ok, "fewest rounds", coll, where, why);
 }
 
+/* ---- one node or one rank more or less -------------------------------------------------------- */
+
+typedef struct measure {
+    double bytes;   /* over the busiest node's link, the way that carries more */
+    double seconds; /* by the prover's model of time */
+} measure_t;
+
+static bool measure(hccl_coll_t coll, const char *where, size_t bytes, measure_t *m, char *why)
+{
+    hccl_shape_t *shape = parse(where);
+    hccl_checker_t *k;
+    hccl_check_report_t r;
+    const hccl_check_setup_t setup = {.nseg = 1, .slots = 8, .units = bytes, .unit_bytes = 1};
+    world_t w;
+    bool ok = world_make(&w, choose(coll, shape, 0, bytes), shape, NULL, 0, NULL, why);
+
+    if (ok) {
+        ok = HCCL_OK == hccl_check_start(&w.check, &k, why);
+        if (ok) {
+            ok = HCCL_OK == hccl_check_run(k, &setup, &r);
+            memcpy(why, r.why, HCCL_CHECK_WHY);
+            *m = (measure_t){0, r.seconds};
+            for (int v = 0; v < shape->nnodes && ok; v++) {
+                const uint64_t most = r.node_out[v] > r.node_in[v] ? r.node_out[v] : r.node_in[v];
+
+                m->bytes = (double) most > m->bytes ? (double) most : m->bytes;
+            }
+            hccl_check_end(k);
+        }
+        world_free(&w);
+    }
+    hccl_shape_free(shape);
+    return ok;
+}
+
+/* "node:H rank:(L,...,L,last)" */
+static void describe(char *text, size_t size, int h, int l, int last, const char *map)
+{
+    size_t at = (size_t) snprintf(text, size, "node:%d rank:(", h);
+
+    for (int v = 0; v + 1 < h; v++) {
+        at += (size_t) snprintf(text + at, size - at, "%d,", l);
+    }
+    snprintf(text + at, size - at, "%d)%s", last, map);
+}
+
+/* What is compared beside bytes. */
+enum {
+    TIME = 1, /* the time of H - 1, H and H + 1 nodes */
+    FEWER = 2 /* the time with one rank less */
+};
+
+/* H nodes of L ranks take no more than what lies between H - 1 and H + 1 nodes, and with one rank
+ * less on the last node no more than with all, within 15 %. */
+static bool follows(hccl_coll_t coll, int h, int l, const char *map, size_t bytes, int what,
+                    char *where, char *why)
+{
+    measure_t m[4];
+
+    for (int j = 0; j < 4; j++) {
+        describe(where, 128, 3 > j ? h - 1 + j : h, l, 3 > j ? l : l - 1, map);
+        if (!measure(coll, where, bytes, &m[j], why)) {
+            return false;
+        }
+    }
+    describe(where, 128, h, l, l, map);
+    const double middle = (m[0].bytes + m[2].bytes) / 2;
+    const double time = (m[0].seconds + m[2].seconds) / 2;
+
+    snprintf(
+        why, HCCL_CHECK_WHY,
+        "%zu bytes: %.2f of the bytes and %.2f of the time between one node less and one more; "
+        "one rank less takes %.2f of the bytes and %.2f of the time",
+        bytes, m[1].bytes / middle, m[1].seconds / time, m[3].bytes / m[1].bytes,
+        m[3].seconds / m[1].seconds);
+    return m[1].bytes <= 1.15 * middle && m[3].bytes <= 1.15 * m[1].bytes
+           && (0 == (what & TIME) || m[1].seconds <= 1.15 * time)
+           && (0 == (what & FEWER) || m[3].seconds <= 1.15 * m[1].seconds);
+}
+
+static void check_trend(hccl_coll_t coll, size_t bytes, int what)
+{
+    char why[HCCL_CHECK_WHY] = "", where[128] = "", name[48];
+    bool ok = true;
+
+    for (int h = 3; h <= 17 && ok; h++) {
+        for (int l = 2; l <= 4 && ok; l++) {
+            ok = follows(coll, h, l, "", bytes, what, where, why)
+                 && follows(coll, h, l, " map:cyclic", bytes, what, where, why);
+        }
+    }
+    snprintf(name, sizeof(name), "one more or less at %zu KiB", bytes >> 10);
+    verdict(ok, name, coll, where, why);
+}
+
 int main(void)
 {
     for (int coll = 0; coll < HCCL_COLL_NEIGHBOR_ALLGATHER; coll++) {
@@ -226,5 +321,16 @@ int main(void)
     check_rounds(HCCL_COLL_ALLREDUCE);
     check_rounds(HCCL_COLL_BARRIER);
     check_rounds(HCCL_COLL_BCAST);
+    /* The prover's model has one segment and no network cards: it is right for what is the same on
+     * every number of nodes, or grows with it, but not for a change from one algorithm to another. */
+    check_trend(HCCL_COLL_ALLREDUCE, 256 << 10, 0);
+    check_trend(HCCL_COLL_ALLREDUCE, 4 << 20, 0);
+    check_trend(HCCL_COLL_BCAST, 4 << 20, TIME | FEWER);
+    check_trend(HCCL_COLL_REDUCE, 4 << 20, TIME);
+    check_trend(HCCL_COLL_ALLGATHER, 512 << 10, TIME);
+    check_trend(HCCL_COLL_REDUCE_SCATTER_BLOCK, 512 << 10, 0);
+    check_trend(HCCL_COLL_ALLTOALL, 64 << 10, FEWER);
+    check_trend(HCCL_COLL_GATHER, 512 << 10, TIME | FEWER);
+    check_trend(HCCL_COLL_SCATTER, 512 << 10, TIME | FEWER);
     return 0 == failed ? 0 : 1;
 }
