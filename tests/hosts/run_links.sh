@@ -64,6 +64,21 @@ small_run() {
     has "small run" "$out" '^2x2 +alternating +allreduce +262144 +[0-9.]+ +0\.0'
 }
 
+# hccl_phases on two hosts; and what it refuses.
+phases() {
+    local out rc=0 program=$HCCL_BUILD_DIR/bench/hccl_phases
+    out=$(hccl_limit 60 "$here/bed.sh" run --slots 2,2 -- --mca coll hccl "$program" 65536 3 2>&1 \
+        </dev/null) || rc=$?
+    has "phases: an allreduce beside its parts" "$out" \
+        '^allreduce +65536( +0\.[0-9]{4}){3} +[0-9.]+$'
+    has "phases: a bcast" "$out" '^bcast +65536( +0\.[0-9]{4}){3} +[0-9.]+$'
+    rc=0
+    out=$(hccl_mpirun -np 1 --mca coll hccl "$program" 6 2>&1) || rc=$?
+    has "phases: refuses 6 bytes (exit code $rc)" "$out" 'BYTES: accepted are multiples of 4'
+    out=$(hccl_mpirun -np 2 --mca coll hccl "$program" 2>&1) || rc=$?
+    has "phases: refuses one node (exit code $rc)" "$out" 'needs several nodes'
+}
+
 main() {
     local message
     message=$("$here/bed.sh" check) || {
@@ -79,6 +94,7 @@ main() {
     refused "--operations scan" --operations scan
     refused "--contender x" --contender x
     small_run
+    phases
     hccl_finish
 }
 
