@@ -33,12 +33,15 @@ typedef struct rule {
 } rule_t;
 
 #define ALL SIZE_MAX
+#define SHARE_FLAG (SIZE_MAX - SIZE_MAX / 2)
+#define SHARE(bytes) ((bytes) | SHARE_FLAG)
 static rule_t rules[] = {
 #define HCCL_RULE(COLL, where, least, most, algorithm, segment) \
     {HCCL_COLL_##COLL, WHERE_##where, least, most, #algorithm, segment, 0},
 #include "select/rules.def"
 #undef HCCL_RULE
 };
+#undef SHARE
 #undef ALL
 
 /* Forced algorithms, index + 1; 0: automatic. Set while the component opens, then only read. */
@@ -109,6 +112,15 @@ static bool fits(int index, const hccl_query_t *query)
            && hccl_algo_fits(algo, query->c, query->commutative);
 }
 
+/* The bytes of a rule's segment; for SHARE, as many times as shares of the vector travel alone. */
+static size_t segment_of(const rule_t *rule, const hccl_shape_t *shape)
+{
+    if (0 == (rule->segment & SHARE_FLAG)) {
+        return rule->segment;
+    }
+    return (rule->segment & ~SHARE_FLAG) * (size_t) shape->min_local * (size_t) shape->nnodes;
+}
+
 hccl_choice_t hccl_select(const hccl_query_t *query)
 {
     const hccl_case_t *c = query->c;
@@ -120,7 +132,8 @@ hccl_choice_t hccl_select(const hccl_query_t *query)
         if (applies(&rules[i], query)) {
             index = index_of(&rules[i]);
             if (index >= 0 && fits(index, query)) {
-                return (hccl_choice_t){.algorithm = index, .segment = rules[i].segment};
+                return (hccl_choice_t){.algorithm = index,
+                                       .segment = segment_of(&rules[i], c->shape)};
             }
         }
     }
