@@ -251,10 +251,10 @@ if [[ $coll == hccl ]]; then
         run_job "fuzz.asleep.after$after.np$ranks.seed$seed" "asleep-$after" "$ranks" "$topology" -s "$seed" -n "$cases" "$@"
         seed=$((seed + 1))
     done <<'END'
-2|20||1
-3|30||50
-4|20|numa:2 core:2|1
-4|20|node:2 core:2|10
+2|60||1
+3|60||50
+4|60|numa:2 core:2|1
+4|60|node:2 core:2|10
 END
 fi
 hccl_finish
