@@ -122,7 +122,16 @@ static void add_middle(shape_list_t *list)
         "node:6 rank:(8,8,8,8,8,7)",
         "node:2 numa:2 core:4",
         "node:2 package:2 numa:2 core:2 map:cyclic",
+        /* reversed; communicators with one rank of some nodes and all of others */
+        "node:3 rank:3 map:8,7,6,5,4,3,2,1,0",
         "node:4 rank:3 map:11,10,9,8,7,6,5,4,3,2,1,0",
+        "node:5 rank:2 map:9,8,7,6,5,4,3,2,1,0",
+        "node:3 rank:(1,2,3) map:5,4,3,2,1,0",
+        "node:4 rank:(1,4,1,4)",
+        "node:4 rank:(4,1,4,1) map:cyclic",
+        "node:6 rank:(1,4,4,1,4,1)",
+        "node:7 rank:(3,1,3,1,1,3,3) map:cyclic",
+        "node:9 rank:(1,2,1,2,2,1,2,2,1) map:13,0,12,1,11,2,10,3,9,4,8,5,7,6",
         "node:4 rank:4 map:0,4,8,12,13,9,5,1,2,6,10,14,15,11,7,3",
     };
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
