@@ -3,8 +3,10 @@
 # hccl-timeout: 300
 #
 # Bytes that long collectives send between hosts: out of and into each host at most 1.02 of the least
-# possible (see `bound` in bytes), whatever the shape and the order of the ranks. And, only shown,
-# how many messages short ones send. With HCCL_CHECK_LONG=1 more shapes, orders and sizes.
+# possible (see `bound` in bytes), whatever the shape and the order of the ranks. And messages that short
+# allreduce, bcast and barrier send: no host more than ceil(log2 H) for H hosts, which is what one rank
+# per host would send in the fewest rounds, and what several ranks need in fewer rounds on these
+# shapes. With HCCL_CHECK_LONG=1 more shapes, orders and sizes of the long ones.
 #
 # HCCL_TEST_CONTENDER  the components to test (default hccl; tuned and han must fail)
 set -euo pipefail
@@ -48,6 +50,26 @@ for test, (ratio, where) in worst.items():
 END
 }
 
+# One test per shape, order and operation, over all its sizes, roots and hosts.
+message_verdicts() { # CSV
+    python3 - "$1" <<'END'
+import collections, csv, sys
+
+most = collections.defaultdict(int)
+hosts = {}
+for row in csv.DictReader(open(sys.argv[1], encoding="ascii")):
+    test = f"messages/{row['slots']} by {row['map']}/{row['operation']}"
+    most[test] = max(most[test], int(row["out"]))
+    hosts[test] = len(row["slots"].split(","))
+for test, sent in most.items():
+    limit = (hosts[test] - 1).bit_length()  # ceil(log2)
+    if 0 < sent <= limit:
+        print(f"ok {test}")
+    else:
+        print(f"not ok {test}: a host sends {sent} messages, not 1 to {limit}")
+END
+}
+
 main() {
     local message found
     message=$("$here/bed.sh" check) || {
@@ -62,12 +84,13 @@ main() {
             tail -n 1 "$HCCL_TMP/bytes.txt")"
     fi
     hccl_quote "$(cat "$HCCL_TMP/bytes.txt")"
-    found=$(verdicts "$HCCL_TMP/bytes.csv")
+    hccl_quote "$("$here/bytes" --messages --contenders "$contender" --shapes "4x2 2x4 3x3 1,2,3" \
+        --csv "$HCCL_TMP/messages.csv" 2>&1)"
+    found=$(verdicts "$HCCL_TMP/bytes.csv")$'\n'$(message_verdicts "$HCCL_TMP/messages.csv")
     echo "$found"
     if grep -q '^not ok' <<<"$found"; then
         HCCL_FAILED=$((HCCL_FAILED + 1))
     fi
-    hccl_quote "$("$here/bytes" --messages --contenders "$contender" --shapes "$shapes" --maps slot 2>&1)"
     hccl_finish
 }
 
