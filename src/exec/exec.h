@@ -17,6 +17,7 @@
 #include "exec/call.h"
 #include "exec/combine.h"
 #include "exec/comm.h"
+#include "tier/tier.h"
 
 /** How a buffer is laid out, seen as packed units (bytes; for reductions elements). */
 typedef enum {
@@ -48,16 +49,16 @@ typedef struct hccl_stage {
 
 /** One segment on its way through the plan. */
 typedef struct hccl_cursor {
-    int seg;              /* number of the segment, -1: idle */
-    int step;             /* next step of the plan */
-    int nreq;             /* requests not known to be complete */
-    int32_t ack;          /* publications below this number of the segment are read */
-    size_t at;            /* first unit of the segment, in the vector or in each block */
-    size_t units;         /* units of the segment, of the vector or of each block */
-    size_t q;             /* VECTOR: units of a plan block */
-    char *tmp;            /* scratch areas, one after the other */
-    ompi_request_t **req; /* [plan->max_requests] */
-    hccl_stage_t *stages; /* since the last WAIT */
+    int seg;                  /* number of the segment, -1: idle */
+    int step;                 /* next step of the plan */
+    int nmessages;            /* messages not known to have ended */
+    int32_t ack;              /* publications below this number of the segment are read */
+    size_t at;                /* first unit of the segment, in the vector or in each block */
+    size_t units;             /* units of the segment, of the vector or of each block */
+    size_t q;                 /* VECTOR: units of a plan block */
+    char *tmp;                /* scratch areas, one after the other */
+    hccl_message_t *messages; /* [plan->max_requests] */
+    hccl_stage_t *stages;     /* since the last WAIT */
 } hccl_cursor_t;
 
 /** Where an operation is. */

@@ -54,7 +54,7 @@ static int take_scratch(hccl_exec_t *x)
         }
     }
     x->area_bytes = (units * x->unit + 63) / 64 * 64;
-    size_t requests = ((size_t) plan->max_requests * sizeof(ompi_request_t *) + 63) / 64 * 64;
+    size_t requests = ((size_t) plan->max_requests * sizeof(hccl_message_t) + 63) / 64 * 64;
     size_t each = requests + (size_t) ntmp * x->area_bytes;
     if (0 == each) {
         return OMPI_SUCCESS;
@@ -64,7 +64,7 @@ static int take_scratch(hccl_exec_t *x)
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (int i = 0; i < x->ncursors; i++) {
-        x->cursor[i].req = (ompi_request_t **) (memory + (size_t) i * each);
+        x->cursor[i].messages = (hccl_message_t *) (memory + (size_t) i * each);
         x->cursor[i].tmp = memory + (size_t) i * each + requests;
     }
     return OMPI_SUCCESS;
@@ -107,7 +107,7 @@ static void start_segment(hccl_exec_t *x)
     hccl_cursor_t *c = &x->cursor[x->next_seg % x->ncursors];
     hccl_run_place(x, c, x->next_seg++);
     c->step = 0;
-    c->nreq = 0;
+    c->nmessages = 0;
     c->ack = 0;
     c->stages = NULL;
     x->running++;

@@ -210,19 +210,18 @@ static void start_message(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *s
             gather(x, c, data, step);
         }
     }
-    int tag = x->tag + (int) (c - x->cursor);
-    int rank = HCCL_PEER_RANK(step->peer);
-    ompi_communicator_t *comm = comm_of(x, step->peer);
-    if (comm != x->hc->comm) {
+    hccl_address_t peer = {.comm = comm_of(x, step->peer),
+                           .rank = HCCL_PEER_RANK(step->peer),
+                           .tag = x->tag + (int) (c - x->cursor)};
+    if (peer.comm != x->hc->comm) {
         /* Not to meet that communicator's own. */
-        tag += HCCL_TAG_KINDS * hccl_engine.tag_ids * HCCL_CURSORS;
+        peer.tag += HCCL_TAG_KINDS * hccl_engine.tag_ids * HCCL_CURSORS;
     }
-    ompi_request_t **req = &c->req[c->nreq];
-    int rc = sends ? MCA_PML_CALL(isend(data, bytes, &ompi_mpi_byte.dt, rank, tag,
-                                        MCA_PML_BASE_SEND_STANDARD, comm, req))
-                   : MCA_PML_CALL(irecv(data, bytes, &ompi_mpi_byte.dt, rank, tag, comm, req));
+    hccl_message_t *m = &c->messages[c->nmessages];
+    int rc =
+        sends ? hccl_tier_send(&peer, data, bytes, m) : hccl_tier_receive(&peer, data, bytes, m);
     if (OMPI_SUCCESS == rc) {
-        c->nreq++;
+        c->nmessages++;
     } else {
         hccl_exec_fail(x, rc);
     }
@@ -242,17 +241,15 @@ static void finish_stages(hccl_exec_t *x, hccl_cursor_t *c)
 
 static hccl_step_result_t wait_messages(hccl_exec_t *x, hccl_cursor_t *c)
 {
-    while (c->nreq > 0) {
-        ompi_request_t *req = c->req[c->nreq - 1];
-        if (!REQUEST_COMPLETE(req)) {
+    while (c->nmessages > 0) {
+        int error;
+        if (!hccl_tier_test(&c->messages[c->nmessages - 1], &error)) {
             return HCCL_STEP_LATER;
         }
-        opal_atomic_rmb(); /* completion, before the status and the data */
-        if (MPI_SUCCESS != req->req_status.MPI_ERROR) {
-            hccl_exec_fail(x, req->req_status.MPI_ERROR);
+        if (OMPI_SUCCESS != error) {
+            hccl_exec_fail(x, error);
         }
-        ompi_request_free(&c->req[c->nreq - 1]);
-        c->nreq--;
+        c->nmessages--;
     }
     finish_stages(x, c);
     return HCCL_STEP_DONE;

@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What every network tier promises to the engine: messages between ranks of a communicator.
+ *
+ *  - A message is matched by communicator, sender, receiver and tag; those of the same four arrive
+ *    in the order in which they were started. Messages that differ in one of these never wait for
+ *    each other for ever, whatever the order in which both sides start them.
+ *  - Starting one never waits. The memory belongs to the message until hccl_tier_test has said that
+ *    it has ended. A message of no bytes is a message.
+ *  - A receiver that is given more than it has room for reports an error; so does whoever waits for a
+ *    message that can never come.
+ *  - Progress is made by Open MPI's progress function.
+ *
+ * Which tier carries the messages of two processes follows from what both have published, so both
+ * choose alike; the engine does not see which. This header refuses to know plans and operands; exec/
+ * calls it, and nobody else.
+ */
+#ifndef HCCL_TIER_TIER_H
+#define HCCL_TIER_TIER_H
+
+#include "tier/pml.h"
+
+/** Where a message goes to, or comes from. */
+typedef struct hccl_address {
+    ompi_communicator_t *comm;
+    int rank; /* in the remote group of an inter-communicator */
+    int tag;
+} hccl_address_t;
+
+/** A message under way. */
+typedef struct hccl_message {
+    ompi_request_t *pml; /* Open MPI's request */
+} hccl_message_t;
+
+/** Starts sending bytes bytes. Returns an Open MPI error code; *m is a message on success alone. */
+HCCL_CHECKED static inline int hccl_tier_send(const hccl_address_t *to, const void *data,
+                                              size_t bytes, hccl_message_t *m)
+{
+    return hccl_pml_send(to->comm, to->rank, to->tag, data, bytes, &m->pml);
+}
+
+/** Starts receiving bytes bytes. Likewise. */
+HCCL_CHECKED static inline int hccl_tier_receive(const hccl_address_t *from, void *data,
+                                                 size_t bytes, hccl_message_t *m)
+{
+    return hccl_pml_receive(from->comm, from->rank, from->tag, data, bytes, &m->pml);
+}
+
+/** Whether the message has ended: then *error is its Open MPI error code, and *m no message any
+ *  more. */
+HCCL_CHECKED static inline bool hccl_tier_test(hccl_message_t *m, int *error)
+{
+    return hccl_pml_test(&m->pml, error);
+}
+
+#endif
