@@ -10,7 +10,7 @@
 #include "base/tuning.h"
 #include "entry/entry.h"
 #include "tier/region.h"
-#include "topo/topo.h"
+#include "topo/detect.h"
 
 /** The parameters, as registered (coll_hccl_params.c). */
 typedef struct hccl_params {
@@ -43,6 +43,9 @@ HCCL_CHECKED int hccl_params_check(void);
 /** The value of zero_copy; below HCCL_ZERO_COPY_NEVER when it is none of those accepted. */
 hccl_zero_copy_t hccl_params_zero_copy(void);
 
+/** What the parameters say about RDMA ports. */
+void hccl_params_ports(hccl_port_choice_t *choice);
+
 /** Hash of the values that all ranks must share. */
 uint64_t hccl_params_hash(void);
 
@@ -64,6 +67,13 @@ void hccl_tuning_find(hccl_tuning_t *tuning);
 /** The sizes of slots that the members of a communicator use, by what they have published: the same
  *  for all of them. */
 void hccl_tuning_apply(const ompi_communicator_t *comm, size_t slot_bytes[HCCL_LANES]);
+
+/** Enters into my card which port the user wants for this process, which has this index in its node. */
+void hccl_ports_choose(hccl_card_t *card, int index);
+
+/** On MPI_COMM_WORLD, if the user has asked for messages: which ports its ranks use, one line for each
+ *  node that has any. */
+void hccl_ports_show(const ompi_communicator_t *comm, const hccl_shape_t *shape);
 
 /** Publishes this process's card. Called when the component opens, before MPI_Init's exchange. */
 HCCL_CHECKED int hccl_procs_publish(const hccl_peer_t *mine);

@@ -85,9 +85,10 @@ static void set_engine(void)
     hccl_engine.oversubscribed = false; /* coll_hccl_module.c finds out */
 }
 
-/* Replaces the detected place by the one that the topology parameter gives this rank. Ranks that
- * the text puts on one node stay apart when they are on different hosts. */
-static int override_place(hccl_card_t *card)
+/* Replaces the detected place by the one that the topology parameter gives this rank, and its
+ * index in its node. Ranks that the text puts on one node stay apart when they are on different
+ * hosts. */
+static int override_place(hccl_card_t *card, int *index)
 {
     char why[512];
     hccl_shape_t *shape;
@@ -106,6 +107,7 @@ static int override_place(hccl_card_t *card)
     card->numa = place->numa;
     card->l3 = place->l3;
     card->core = place->core;
+    *index = shape->local_of[OMPI_PROC_MY_NAME->vpid];
     hccl_shape_free(shape);
     return OMPI_SUCCESS;
 }
@@ -140,16 +142,27 @@ static void open_memory(const hccl_region_card_t *region)
     }
 }
 
+static void describe_place(hccl_card_t *card)
+{
+    char why[400] = "";
+    hccl_port_choice_t choice;
+    hccl_params_ports(&choice);
+    (void) opal_hwloc_base_get_topology();
+    if (HCCL_OK != hccl_detect_card(opal_hwloc_topology, &choice, card, why, sizeof(why))) {
+        hccl_card_init(card);
+    }
+    if ('\0' != why[0] && 0 == ompi_process_info.my_local_rank) {
+        hccl_log_warn("%s", why);
+    }
+}
+
 /* Describes this process and creates its region. What cannot be found out or had is left out of
  * the card: communicators then do without it, on all ranks alike. */
 static int describe_self(hccl_peer_t *mine)
 {
     const char *why = "injected for a test";
     memset(mine, 0, sizeof(*mine));
-    (void) opal_hwloc_base_get_topology();
-    if (HCCL_OK != hccl_detect_card(opal_hwloc_topology, &mine->card)) {
-        hccl_card_init(&mine->card);
-    }
+    describe_place(&mine->card);
     mine->settings = hccl_engine.settings_hash;
     int rc = HCCL_ERR_NOTSUP;
     if (hccl_params.shared_memory && !injected("region")) {
@@ -163,7 +176,10 @@ static int describe_self(hccl_peer_t *mine)
         open_memory(&mine->region);
         hccl_tuning_find(&mine->tuning);
     }
-    return override_place(&mine->card);
+    int index = ompi_process_info.my_local_rank;
+    rc = override_place(&mine->card, &index);
+    hccl_ports_choose(&mine->card, index);
+    return rc;
 }
 
 /* Open MPI's structures change from version to version, and it loads what fits its table of

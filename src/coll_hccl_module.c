@@ -210,6 +210,7 @@ static int enable(mca_coll_base_module_t *module, ompi_communicator_t *comm)
         hccl_shape_free(shape);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    hccl_ports_show(comm, shape);
     size_t slot_bytes[HCCL_LANES];
     hccl_tuning_apply(comm, slot_bytes);
     hccl_comm_init(&m->hc, comm, shape, crowded, regions, slot_bytes);

@@ -24,12 +24,46 @@ hccl_params_t hccl_params = {
 /* The first parameter whose text Open MPI could not read as a value of its type. */
 static char unreadable[64];
 
+/* The variable of environment.def that stands for a parameter, NULL: none. */
+static const char *variable_of(const char *parameter)
+{
+    static const struct {
+        const char *variable, *parameter;
+    } list[] = {
+#define HCCL_ENVIRONMENT(variable, parameter) {#variable, #parameter},
+#include "base/environment.def"
+#undef HCCL_ENVIRONMENT
+    };
+
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+        if (0 == strcmp(list[i].parameter, parameter)) {
+            return list[i].variable;
+        }
+    }
+    return NULL;
+}
+
+/* Open MPI reads the value when the parameter is registered. Returns whether to unset it then. */
+static bool lend_variable(const char *name, char *key, size_t len)
+{
+    const char *variable = variable_of(name);
+    const char *value = NULL == variable ? NULL : getenv(variable);
+
+    snprintf(key, len, "OMPI_MCA_coll_hccl_%s", name);
+    return NULL != value && NULL == getenv(key) && 0 == setenv(key, value, 1);
+}
+
 static void register_one(const char *name, mca_base_var_type_t type, const char *text,
                          void *storage)
 {
+    char key[128];
+    const bool lent = lend_variable(name, key, sizeof(key));
     int rc = mca_base_component_var_register(&mca_coll_hccl_component.collm_version, name, text,
                                              type, NULL, 0, 0, OPAL_INFO_LVL_4,
                                              MCA_BASE_VAR_SCOPE_ALL_EQ, storage);
+    if (lent) {
+        unsetenv(key);
+    }
     if (rc < 0 && '\0' == unreadable[0]) {
         snprintf(unreadable, sizeof(unreadable), "%s", name);
     }
@@ -66,7 +100,9 @@ static const char *given(const char *name, char *buf, size_t len)
 {
     char key[128];
     snprintf(key, sizeof(key), "OMPI_MCA_coll_hccl_%s", name);
+    const char *variable = variable_of(name);
     const char *value = getenv(key);
+    value = NULL == value && NULL != variable ? getenv(variable) : value;
     snprintf(buf, len, "%s", NULL == value ? "(from a file)" : value);
     return buf;
 }
@@ -147,6 +183,38 @@ static int check_topology(void)
     return complain("topology", text, why);
 }
 
+void hccl_params_ports(hccl_port_choice_t *choice)
+{
+    char why[200];
+    choice->gid_index = 0 == strcmp(hccl_params.ib_gid_index, "auto")
+                            ? -1
+                            : (int) strtol(hccl_params.ib_gid_index, NULL, 10);
+    if (HCCL_OK != hccl_port_list_read(hccl_params.ib_hca, &choice->list, why, sizeof(why))) {
+        choice->list.n = 0; /* check_ports has refused it */
+    }
+}
+
+static int check_ports(void)
+{
+    char why[200];
+    hccl_port_list_t list;
+    hccl_port_name_t name;
+    const char *text = hccl_params.ib_gid_index;
+    if (NULL == text
+        || (0 != strcmp(text, "auto")
+            && (strlen(text) != strspn(text, "0123456789") || strlen(text) < 1 || strlen(text) > 4
+                || 1023 < strtol(text, NULL, 10)))) {
+        return complain("ib_gid_index", NULL == text ? "" : text, "auto, or 0 to 1023");
+    }
+    if (HCCL_OK != hccl_port_list_read(hccl_params.ib_hca, &list, why, sizeof(why))) {
+        return complain("ib_hca", hccl_params.ib_hca, why);
+    }
+    if (HCCL_OK != hccl_port_map_find(hccl_params.port_map, 0, 0, &name, why, sizeof(why))) {
+        return complain("port_map", hccl_params.port_map, why);
+    }
+    return OMPI_SUCCESS;
+}
+
 static int check_inject(void)
 {
     const char *text = NULL == hccl_params.inject ? "" : hccl_params.inject;
@@ -204,9 +272,9 @@ static int check_algorithms(void)
 
 int hccl_params_check(void)
 {
-    static int (*const checks[])(void) = {check_unreadable, check_ranges, check_slots,
-                                          check_topology,   check_inject, check_zero_copy,
-                                          check_algorithms};
+    static int (*const checks[])(void) = {check_unreadable, check_ranges,    check_slots,
+                                          check_topology,   check_ports,     check_inject,
+                                          check_zero_copy,  check_algorithms};
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         int rc = checks[i]();
         if (OMPI_SUCCESS != rc) {

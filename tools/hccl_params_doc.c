@@ -112,9 +112,8 @@ int main(int argc, char **argv)
         return 2;
     }
     fputs("# Parameters\n\n"
-          "Written by `make params-doc` from `src/base/params.def` and `src/base/collectives.def`. "
-          "Change\n"
-          "those, not this.\n\n"
+          "Written by `make params-doc` from `src/base/params.def`, `collectives.def` and\n"
+          "`environment.def`. Change those, not this.\n\n"
           "All are MCA parameters: `mpirun --mca NAME VALUE`, or `OMPI_MCA_NAME=VALUE` in the\n"
           "environment. A *size* is a number of bytes; k, m and g may follow. *Same*: all ranks "
           "must have\nthe same value.\n\n"
@@ -133,6 +132,13 @@ int main(int argc, char **argv)
         printf("%s%s%s", 0 == coll ? "" : ",", 0 == coll % 6 ? "\n" : " ",
                hccl_coll_info[coll].name);
     }
-    fputs(".\n[algorithms.md](algorithms.md) lists the algorithms of each.\n", stdout);
+    fputs(".\n\nThese environment variables stand for a parameter that is not given otherwise:\n\n"
+          "| variable | parameter |\n|---|---|\n",
+          stdout);
+#define HCCL_ENVIRONMENT(variable, parameter) \
+    puts("| `" #variable "` | `coll_hccl_" #parameter "` |");
+#include "base/environment.def"
+#undef HCCL_ENVIRONMENT
+    fputs("\n[algorithms.md](algorithms.md) lists the algorithms of each.\n", stdout);
     return 0 != ferror(stdout) || 0 != fflush(stdout) ? 1 : 0;
 }

@@ -16,6 +16,9 @@ void hccl_log_error(const char *format, ...) __attribute__((format(printf, 1, 2)
 void hccl_log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void hccl_log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** What the user has asked to be told: printed as "info" from the level of warnings on. */
+void hccl_log_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /** An invariant is broken: says so and aborts the process (Open MPI then ends the job). */
 void hccl_log_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 

@@ -13,7 +13,7 @@
 
 /* Block: magic, version, length, fields in the order of the struct, zeros, check sum; all little
  * endian. A change of any of it needs a new version: jobs with mixed builds must find out. */
-enum { CARD_VERSION = 2, FIELDS_AT = 8, CHECK_AT = HCCL_CARD_BYTES - 4 };
+enum { CARD_VERSION = 3, FIELDS_AT = 8, CHECK_AT = HCCL_CARD_BYTES - 4 };
 static const uint8_t card_magic[4] = {'H', 'C', 'C', 'L'};
 
 static uint8_t *put(uint8_t *at, uint64_t value, int bytes)
@@ -48,6 +48,7 @@ void hccl_card_init(hccl_card_t *card)
 {
     memset(card, 0, sizeof(*card));
     card->package = card->numa = card->l3 = card->core = -1;
+    card->chosen = -1;
 }
 
 void hccl_card_pack(const hccl_card_t *card, uint8_t block[HCCL_CARD_BYTES])
@@ -68,6 +69,7 @@ void hccl_card_pack(const hccl_card_t *card, uint8_t block[HCCL_CARD_BYTES])
     at = put(at, (uint32_t) card->cpus.count, 4);
     at = put(at, (uint32_t) card->cpus.quota, 4);
     at = put(at, card->nports, 1);
+    at = put(at, (uint8_t) card->chosen, 1);
     for (int i = 0; i < card->nports; i++) {
         const hccl_port_t *port = &card->ports[i];
         memcpy(at, port->name, sizeof(port->name));
@@ -76,6 +78,8 @@ void hccl_card_pack(const hccl_card_t *card, uint8_t block[HCCL_CARD_BYTES])
         at = put(at, port->active, 1);
         at = put(at, (uint16_t) port->gid_index, 2);
         at = put(at, (uint16_t) port->numa, 2);
+        at = put(at, port->distance, 1);
+        at = put(at, port->mtu, 2);
         at = put(at, port->speed_mbps, 4);
         memcpy(at, port->gid, sizeof(port->gid));
         at += sizeof(port->gid);
@@ -93,6 +97,8 @@ static void get_port(const uint8_t **at, hccl_port_t *port)
     port->active = (uint8_t) get(at, 1);
     port->gid_index = (int16_t) get(at, 2);
     port->numa = (int16_t) get(at, 2);
+    port->distance = (uint8_t) get(at, 1);
+    port->mtu = (uint16_t) get(at, 2);
     port->speed_mbps = (uint32_t) get(at, 4);
     memcpy(port->gid, *at, sizeof(port->gid));
     *at += sizeof(port->gid);
@@ -137,8 +143,10 @@ int hccl_card_unpack(const uint8_t *block, size_t len, hccl_card_t *card, char *
         found.cpus.count = (int32_t) get(&at, 4);
         found.cpus.quota = (int32_t) get(&at, 4);
         found.nports = (uint8_t) get(&at, 1);
-        if (HCCL_MAX_PORTS < found.nports || found.package < -1 || found.numa < -1 || found.l3 < -1
-            || found.core < -1 || found.cpus.count < 0 || found.cpus.quota < 0) {
+        found.chosen = (int8_t) get(&at, 1);
+        if (HCCL_MAX_PORTS < found.nports || found.chosen < -1 || found.chosen >= found.nports
+            || found.package < -1 || found.numa < -1 || found.l3 < -1 || found.core < -1
+            || found.cpus.count < 0 || found.cpus.quota < 0) {
             fault = "a card with impossible values";
         }
     }
@@ -153,6 +161,25 @@ int hccl_card_unpack(const uint8_t *block, size_t len, hccl_card_t *card, char *
     }
     *card = found;
     return HCCL_OK;
+}
+
+void hccl_card_add_port(hccl_card_t *card, const hccl_port_t *port)
+{
+    int at = card->nports;
+
+    for (; 0 < at; at--) {
+        const hccl_port_t *before = &card->ports[at - 1];
+        if (before->active > port->active
+            || (before->active == port->active && before->distance <= port->distance)) {
+            break;
+        }
+    }
+    if (HCCL_MAX_PORTS == at) {
+        return;
+    }
+    int last = card->nports < HCCL_MAX_PORTS ? card->nports++ : HCCL_MAX_PORTS - 1;
+    memmove(&card->ports[at + 1], &card->ports[at], (size_t) (last - at) * sizeof(*port));
+    card->ports[at] = *port;
 }
 
 typedef struct key_rank {

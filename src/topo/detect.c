@@ -99,36 +99,58 @@ void hccl_detect_place(hwloc_topology_t topology, hwloc_const_cpuset_t binding, 
     hwloc_bitmap_free(bound);
 }
 
-/* The binding of this thread, which is the one that calls MPI_Init. Not where it ran last: an
- * unbound process moves. */
-static void detect_own_place(hwloc_topology_t topology, hccl_card_t *card)
+int hccl_detect_distance(hwloc_topology_t topology, hwloc_const_cpuset_t binding, int numa)
 {
-    hwloc_bitmap_t binding = hwloc_bitmap_alloc();
+    hwloc_obj_t near = NULL;
 
-    if (NULL != binding) {
-        if (0 == hwloc_get_cpubind(topology, binding, HWLOC_CPUBIND_THREAD)) {
-            hccl_detect_place(topology, binding, card);
-        }
-        hwloc_bitmap_free(binding);
+    if (NULL != topology && 0 <= numa) {
+        near = hwloc_get_numanode_obj_by_os_index(topology, (unsigned) numa);
     }
+    if (NULL == near || NULL == near->cpuset || NULL == binding || hwloc_bitmap_iszero(binding)) {
+        return HCCL_SAME_PACKAGE;
+    }
+    if (hwloc_bitmap_intersects(near->cpuset, binding)) {
+        return HCCL_NEAR;
+    }
+    hwloc_obj_t package = object_around(topology, near->cpuset, HWLOC_OBJ_PACKAGE);
+    return NULL != package && hwloc_bitmap_intersects(package->cpuset, binding) ? HCCL_SAME_PACKAGE
+                                                                                : HCCL_FAR;
 }
 
-int hccl_detect_card(hwloc_topology_t topology, hccl_card_t *card)
+/* Place and ports, by the binding of this thread, which is the one that calls MPI_Init. Not by where
+ * it ran last: an unbound process moves. */
+static void detect_around(hwloc_topology_t topology, const hccl_port_choice_t *choice,
+                          hccl_card_t *card, char *why, size_t whylen)
 {
+    hwloc_bitmap_t binding = NULL == topology ? NULL : hwloc_bitmap_alloc();
+    const bool known =
+        NULL != binding && 0 == hwloc_get_cpubind(topology, binding, HWLOC_CPUBIND_THREAD);
+    const hccl_near_t near = {topology, known ? binding : NULL};
+
+    if (known) {
+        hccl_detect_place(topology, binding, card);
+    }
+    hccl_detect_ports(&near, choice, card, why, whylen);
+    hwloc_bitmap_free(binding);
+}
+
+int hccl_detect_card(hwloc_topology_t topology, const hccl_port_choice_t *choice, hccl_card_t *card,
+                     char *why, size_t whylen)
+{
+    hwloc_topology_t own = NULL;
+
     if (NULL == card) {
         return HCCL_ERR_ARG;
     }
     hccl_card_init(card);
     card->host_key = hccl_detect_host_key();
-    if (NULL != topology) {
-        detect_own_place(topology, card);
-    } else if (0 == hwloc_topology_init(&topology)) {
-        if (0 == hwloc_topology_load(topology)) {
-            detect_own_place(topology, card);
-        }
-        hwloc_topology_destroy(topology);
+    if (NULL == topology && 0 == hwloc_topology_init(&own)) {
+        topology = 0 == hwloc_topology_load(own) ? own : NULL;
+    }
+    detect_around(topology, choice, card, why, whylen);
+    if (NULL != own) {
+        hwloc_topology_destroy(own);
     }
     hccl_detect_cpus(card);
-    hccl_detect_ports(card);
     return HCCL_OK;
 }

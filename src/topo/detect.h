@@ -13,9 +13,17 @@
 
 #include "topo/topo.h"
 
+/* Which ports may be used, and how. */
+typedef struct hccl_port_choice {
+    hccl_port_list_t list; /* empty: all */
+    int gid_index;         /* of Ethernet ports; -1: chosen here */
+} hccl_port_choice_t;
+
 /* Fills the whole card. `topology` is a loaded topology of this machine from the libhwloc that this
- * code is linked with, or NULL: one is loaded and freed here. HCCL_ERR_ARG only for a NULL card. */
-HCCL_CHECKED int hccl_detect_card(hwloc_topology_t topology, hccl_card_t *card);
+ * code is linked with, or NULL: one is loaded and freed here. why[whylen]: what of the choice this
+ * host does not have, and what happens then; else empty. HCCL_ERR_ARG only for a NULL card. */
+HCCL_CHECKED int hccl_detect_card(hwloc_topology_t topology, const hccl_port_choice_t *choice,
+                                  hccl_card_t *card, char *why, size_t whylen);
 
 /* Fills package, numa, l3 and core of the card for a process bound to `binding`. */
 void hccl_detect_place(hwloc_topology_t topology, hwloc_const_cpuset_t binding, hccl_card_t *card);
@@ -38,16 +46,27 @@ void hccl_detect_machine(const char *cpuinfo, const char *version, char *key, si
  * likely to run. HCCL_ERR_NOTSUP: there is one core, or it is not known where this process runs. */
 HCCL_CHECKED int hccl_detect_pair(hwloc_topology_t topology, int pair[2]);
 
-/* Fills nports and ports; uses card->numa to prefer near ones. No ports when built without
- * HCCL_HAVE_VERBS, or when anything fails. */
-void hccl_detect_ports(hccl_card_t *card);
+/* Where the process is whose card it is. Any of it may be NULL: unknown. */
+typedef struct hccl_near {
+    hwloc_topology_t topology;
+    hwloc_const_cpuset_t binding;
+} hccl_near_t;
 
-/* Puts a port into its place among the card's ports; drops the last of more than HCCL_MAX_PORTS. */
-void hccl_card_add_port(hccl_card_t *card, const hccl_port_t *port);
+/* HCCL_NEAR, ...: from a process bound to `binding` to what hangs on a NUMA node, by the system's
+ * number; -1: unknown. */
+int hccl_detect_distance(hwloc_topology_t topology, hwloc_const_cpuset_t binding, int numa);
+
+/* Fills nports and ports. No ports when built without HCCL_HAVE_VERBS, or when anything fails.
+ * why[whylen]: see hccl_detect_card. */
+void hccl_detect_ports(const hccl_near_t *near, const hccl_port_choice_t *choice, hccl_card_t *card,
+                       char *why, size_t whylen);
 
 /* The GID that RoCE v2 should use on a port, by the tables under `sysfs` ("/sys" but for tests):
- * an IPv4-mapped entry, else another routable one, else a link-local one. -1 and a zero GID if
- * no entry is of type RoCE v2. */
-int hccl_detect_gid(const char *sysfs, const char *device, int port, uint8_t gid[16]);
+ * an IPv4-mapped entry, else another routable one, else a link-local one; or (wanted not negative)
+ * that entry. -1 and a zero GID if no such entry is of type RoCE v2. */
+int hccl_detect_gid(const char *sysfs, const char *device, int port, int wanted, uint8_t gid[16]);
+
+/* The system's number of the NUMA node next to a device, -1: unknown. */
+int hccl_detect_device_numa(const char *sysfs, const char *device);
 
 #endif

@@ -1,12 +1,10 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Which RDMA ports the host has, through libibverbs and sysfs.
+ * Which RDMA ports the host has, through libibverbs and sysfs, and how far they are.
  *
  * Most hosts have none, or hide them from containers: no failure here is an error.
  */
-#include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,97 +14,6 @@
 
 #if HCCL_HAVE_VERBS
 #include <infiniband/verbs.h>
-#endif
-
-enum { GID_TABLE_MAX = 1024 };
-
-/* First line of a sysfs file, without its end; false when it can't be read. */
-__attribute__((format(printf, 3, 4))) static bool read_line(char *line, size_t len,
-                                                            const char *format, ...)
-{
-    char path[PATH_MAX];
-    va_list args;
-
-    va_start(args, format);
-    int wrote = vsnprintf(path, sizeof(path), format, args);
-    va_end(args);
-    if (wrote < 0 || (size_t) wrote >= sizeof(path)) {
-        return false;
-    }
-    FILE *file = fopen(path, "re");
-    if (NULL == file) {
-        return false;
-    }
-    /* the kernel answers EINVAL for the type of an empty entry: that is a failed read here */
-    bool got = NULL != fgets(line, (int) len, file);
-    fclose(file);
-    if (got) {
-        line[strcspn(line, "\r\n")] = '\0';
-    }
-    return got;
-}
-
-/* "fe80:0000:…", eight groups of four hex digits. */
-static bool parse_gid(const char *text, uint8_t gid[16])
-{
-    unsigned group[8];
-    int used = 0;
-
-    int got = sscanf(text, "%4x:%4x:%4x:%4x:%4x:%4x:%4x:%4x%n", &group[0], &group[1], &group[2],
-                     &group[3], &group[4], &group[5], &group[6], &group[7], &used);
-    if (8 != got || '\0' != text[used]) {
-        return false;
-    }
-    for (int i = 0; i < 8; i++) {
-        gid[2 * i] = (uint8_t) (group[i] >> 8);
-        gid[2 * i + 1] = (uint8_t) group[i];
-    }
-    return true;
-}
-
-/* How useful a RoCE v2 GID is between hosts: routed networks carry IPv4 nearly always. */
-static int gid_rank(const uint8_t gid[16])
-{
-    static const uint8_t zero[16];
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-    if (0 == memcmp(gid, zero, sizeof(zero))) {
-        return 0;
-    }
-    if (0 == memcmp(gid, mapped, sizeof(mapped))) {
-        return 3;
-    }
-    return 0xfe == gid[0] && 0x80 == (gid[1] & 0xc0) ? 1 : 2;
-}
-
-int hccl_detect_gid(const char *sysfs, const char *device, int port, uint8_t gid[16])
-{
-    int best = -1;
-    int best_rank = 0;
-    char line[64];
-
-    memset(gid, 0, 16);
-    for (int i = 0; i < GID_TABLE_MAX; i++) {
-        uint8_t found[16];
-        const char *format = "%s/class/infiniband/%s/ports/%d/gids/%d";
-        if (!read_line(line, sizeof(line), format, sysfs, device, port, i)) {
-            break;
-        }
-        if (!parse_gid(line, found) || gid_rank(found) <= best_rank) {
-            continue;
-        }
-        format = "%s/class/infiniband/%s/ports/%d/gid_attrs/types/%d";
-        if (read_line(line, sizeof(line), format, sysfs, device, port, i)
-            && 0 == strcmp(line, "RoCE v2")) {
-            best = i;
-            best_rank = gid_rank(found);
-            memcpy(gid, found, sizeof(found));
-        }
-    }
-    return best;
-}
-
-#if HCCL_HAVE_VERBS
 
 static uint32_t lanes(uint8_t width)
 {
@@ -139,22 +46,29 @@ static uint32_t lane_speed(uint8_t speed)
     return 0;
 }
 
-static int device_numa(const char *device)
+static void query_gid(struct ibv_context *context, uint8_t link_layer, int wanted,
+                      hccl_port_t *port)
 {
-    char line[32];
-    int numa = -1;
+    union ibv_gid gid;
 
-    if (read_line(line, sizeof(line), "/sys/class/infiniband/%s/device/numa_node", device)) {
-        numa = atoi(line);
+    port->gid_index = -1;
+    if (IBV_LINK_LAYER_ETHERNET == link_layer) {
+        port->link_layer = HCCL_LINK_ETHERNET;
+        port->gid_index =
+            (int16_t) hccl_detect_gid("/sys", port->name, port->number, wanted, port->gid);
+    } else if (IBV_LINK_LAYER_INFINIBAND == link_layer) {
+        port->link_layer = HCCL_LINK_IB;
+        if (0 == ibv_query_gid(context, port->number, 0, &gid)) {
+            port->gid_index = 0;
+            memcpy(port->gid, gid.raw, sizeof(port->gid));
+        }
     }
-    return 0 <= numa && numa <= INT16_MAX ? numa : -1;
 }
 
-static bool query_port(struct ibv_context *context, const char *device, int number,
+static bool query_port(struct ibv_context *context, const char *device, int number, int wanted_gid,
                        hccl_port_t *port)
 {
     struct ibv_port_attr attr;
-    union ibv_gid gid;
 
     memset(port, 0, sizeof(*port));
     if (0 != ibv_query_port(context, (uint8_t) number, &attr)) {
@@ -164,70 +78,114 @@ static bool query_port(struct ibv_context *context, const char *device, int numb
     port->number = (uint8_t) number;
     port->active = IBV_PORT_ACTIVE == attr.state;
     port->speed_mbps = lanes(attr.active_width) * lane_speed(attr.active_speed);
-    port->numa = (int16_t) device_numa(device);
-    port->gid_index = -1;
-    if (IBV_LINK_LAYER_ETHERNET == attr.link_layer) {
-        port->link_layer = HCCL_LINK_ETHERNET;
-        port->gid_index = (int16_t) hccl_detect_gid("/sys", device, number, port->gid);
-    } else if (IBV_LINK_LAYER_INFINIBAND == attr.link_layer) {
-        port->link_layer = HCCL_LINK_IB;
-        if (0 == ibv_query_gid(context, (uint8_t) number, 0, &gid)) {
-            port->gid_index = 0;
-            memcpy(port->gid, gid.raw, sizeof(port->gid));
+    port->mtu = (uint16_t) (IBV_MTU_256 <= attr.active_mtu && attr.active_mtu <= IBV_MTU_4096
+                                ? 128 << attr.active_mtu
+                                : 0);
+    port->numa = (int16_t) hccl_detect_device_numa("/sys", device);
+    query_gid(context, attr.link_layer, wanted_gid, port);
+    return true;
+}
+
+/* What there is and what was asked for, for messages. */
+typedef struct report {
+    char seen[200];                  /* all ports of the host */
+    bool met[HCCL_MAX_NAMES];        /* entries of the list that name one of them */
+    char no_gid[HCCL_PORT_NAME + 8]; /* the first port that has nothing at the wanted GID index */
+} report_t;
+
+static void note_port(const hccl_port_choice_t *choice, const hccl_port_t *port, report_t *r)
+{
+    const size_t len = strlen(r->seen);
+
+    snprintf(r->seen + len, sizeof(r->seen) - len, "%s%s:%d", 0 == len ? "" : ", ", port->name,
+             port->number);
+    for (int i = 0; i < choice->list.n; i++) {
+        r->met[i] = r->met[i] || hccl_port_is_named(port, &choice->list.name[i]);
+    }
+}
+
+static void add_device(struct ibv_context *context, const char *name,
+                       const hccl_port_choice_t *choice, const hccl_near_t *near, hccl_card_t *card,
+                       report_t *r)
+{
+    struct ibv_device_attr attr;
+
+    /* a cut name could not be opened again */
+    if (strlen(name) >= HCCL_PORT_NAME || 0 != ibv_query_device(context, &attr)) {
+        return;
+    }
+    for (int number = 1; number <= attr.phys_port_cnt; number++) {
+        hccl_port_t port;
+
+        if (!query_port(context, name, number, choice->gid_index, &port)) {
+            continue;
+        }
+        note_port(choice, &port, r);
+        if (!hccl_port_list_allows(&choice->list, &port)) {
+            continue;
+        }
+        if (0 <= choice->gid_index && HCCL_LINK_ETHERNET == port.link_layer && 0 > port.gid_index
+            && '\0' == r->no_gid[0]) {
+            snprintf(r->no_gid, sizeof(r->no_gid), "%s:%d", name, number);
+        }
+        port.distance = (uint8_t) hccl_detect_distance(near->topology, near->binding, port.numa);
+        hccl_card_add_port(card, &port);
+    }
+}
+
+static void explain(const hccl_port_choice_t *choice, const report_t *r, char *why, size_t whylen)
+{
+    const char *all = '\0' == r->seen[0] ? "none" : r->seen;
+
+    for (int i = 0; i < choice->list.n; i++) {
+        const hccl_port_name_t *name = &choice->list.name[i];
+        char number[8] = "";
+
+        if (!r->met[i]) {
+            if (0 < name->number) {
+                snprintf(number, sizeof(number), ":%d", name->number);
+            }
+            snprintf(why, whylen,
+                     "coll_hccl_ib_hca (HCCL_IB_HCA): this host has no port %s%s; it has: %s. The "
+                     "entry is passed over",
+                     name->device, number, all);
+            return;
         }
     }
-    return true;
+    if ('\0' != r->no_gid[0]) {
+        snprintf(why, whylen,
+                 "coll_hccl_ib_gid_index (HCCL_IB_GID_INDEX): port %s has no GID for RoCE v2 at "
+                 "index %d; /sys/class/infiniband/*/ports/*/gid_attrs/types shows which ones are. "
+                 "The port is not used",
+                 r->no_gid, choice->gid_index);
+    }
 }
 
 #endif
 
-void hccl_card_add_port(hccl_card_t *card, const hccl_port_t *port)
-{
-    int at = card->nports;
-
-    for (; 0 < at; at--) {
-        const hccl_port_t *before = &card->ports[at - 1];
-        bool near = -1 != port->numa && port->numa == card->numa;
-        bool before_near = -1 != before->numa && before->numa == card->numa;
-        if (before->active > port->active
-            || (before->active == port->active && before_near >= near)) {
-            break;
-        }
-    }
-    if (HCCL_MAX_PORTS == at) {
-        return;
-    }
-    int last = card->nports < HCCL_MAX_PORTS ? card->nports++ : HCCL_MAX_PORTS - 1;
-    memmove(&card->ports[at + 1], &card->ports[at], (size_t) (last - at) * sizeof(*port));
-    card->ports[at] = *port;
-}
-
-void hccl_detect_ports(hccl_card_t *card)
+void hccl_detect_ports(const hccl_near_t *near, const hccl_port_choice_t *choice, hccl_card_t *card,
+                       char *why, size_t whylen)
 {
     card->nports = 0;
     memset(card->ports, 0, sizeof(card->ports));
+    snprintf(why, whylen, "%s", "");
 #if HCCL_HAVE_VERBS
+    report_t report = {.seen = ""};
     int ndevices = 0;
     struct ibv_device **devices = ibv_get_device_list(&ndevices);
     for (int i = 0; NULL != devices && i < ndevices; i++) {
-        const char *name = ibv_get_device_name(devices[i]);
         struct ibv_context *context = ibv_open_device(devices[i]);
-        struct ibv_device_attr attr;
-        if (NULL == context) {
-            continue;
+        if (NULL != context) {
+            add_device(context, ibv_get_device_name(devices[i]), choice, near, card, &report);
+            ibv_close_device(context);
         }
-        /* a cut name could not be opened again */
-        bool usable = strlen(name) < HCCL_PORT_NAME && 0 == ibv_query_device(context, &attr);
-        for (int number = 1; usable && number <= attr.phys_port_cnt; number++) {
-            hccl_port_t port;
-            if (query_port(context, name, number, &port)) {
-                hccl_card_add_port(card, &port);
-            }
-        }
-        ibv_close_device(context);
     }
     if (NULL != devices) {
         ibv_free_device_list(devices);
     }
+    explain(choice, &report, why, whylen);
+#else
+    (void) near;
+    (void) choice;
 #endif
 }

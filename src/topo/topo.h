@@ -19,10 +19,14 @@
 
 /* ---- cards ---------------------------------------------------------------------------------- */
 
-enum { HCCL_MAX_PORTS = 4, HCCL_PORT_NAME = 16 };
+enum { HCCL_MAX_PORTS = 8, HCCL_PORT_NAME = 16 };
 
 /* hccl_port.link_layer; the numbers travel in packed cards. */
 enum { HCCL_LINK_UNKNOWN = 0, HCCL_LINK_IB = 1, HCCL_LINK_ETHERNET = 2 };
+
+/* hccl_port.distance; the numbers travel in packed cards. NEAR: next to a NUMA domain in which the
+ * process may run; PACKAGE: to another one of such a package, or nobody knows; FAR: any other. */
+enum { HCCL_NEAR = 0, HCCL_SAME_PACKAGE = 1, HCCL_FAR = 2 };
 
 /* One RDMA port of the host. */
 typedef struct hccl_port {
@@ -32,6 +36,8 @@ typedef struct hccl_port {
     uint8_t active;            /* 1: the port is up */
     int16_t gid_index;         /* RoCE: the v2 entry to use, -1 when there is none; IB: 0 */
     int16_t numa;              /* operating system's number of the NUMA node next to it, or -1 */
+    uint8_t distance;          /* HCCL_NEAR, ...: from the process whose card this is */
+    uint16_t mtu;              /* bytes of payload in a packet, 0 when unknown */
     uint32_t speed_mbps;       /* lanes times lane speed, 0 when unknown */
     uint8_t gid[16];           /* the GID at gid_index, network order; zero when there is none */
 } hccl_port_t;
@@ -55,11 +61,12 @@ typedef struct hccl_card {
     int32_t core;      /* have gaps. numa is the system's own number, comparable with port.numa */
     hccl_cpus_t cpus;
     uint8_t nports;                    /* used entries of ports */
-    hccl_port_t ports[HCCL_MAX_PORTS]; /* active ones first, then those of our NUMA node */
+    int8_t chosen;                     /* the port that the user wants for this process, or -1 */
+    hccl_port_t ports[HCCL_MAX_PORTS]; /* active ones first, then near ones */
 } hccl_card_t;
 
 /* Size of a packed card: the same for every process and build with the same card version. */
-enum { HCCL_CARD_BYTES = 240 };
+enum { HCCL_CARD_BYTES = 448 };
 
 /* A card that knows nothing: no host, no place, no ports. */
 void hccl_card_init(hccl_card_t *card);
@@ -78,6 +85,74 @@ HCCL_CHECKED int hccl_card_unpack(const uint8_t *block, size_t len, hccl_card_t 
  * finds the same *any from the same cards. HCCL_ERR_NOMEM. O(n log n). */
 HCCL_CHECKED int hccl_cards_crowded(const hccl_card_t *const *cards, int n, uint64_t host,
                                     bool *any, bool *here);
+
+/* Puts a port into its place among the card's ports; drops the last of more than HCCL_MAX_PORTS. */
+void hccl_card_add_port(hccl_card_t *card, const hccl_port_t *port);
+
+/* ---- ports by name (port_list.c) --------------------------------------------------------------
+ *
+ *   list  = [ "^" ] port { "," port }            ports that may be used, or (^) may not
+ *   map   = port { "," port }                    what the ranks of a node use, by their index, again
+ *                                                from the first one when there are no more
+ *         | ranks "=" port { "," ranks "=" port }   what these ranks of MPI_COMM_WORLD use
+ *   port  = device [ ":" number ]                without a number: all ports of the device, or the
+ *                                                first one of a map
+ *   ranks = number [ "-" number ]
+ *
+ * As in "mlx5_0:1,mlx5_1", "^mlx5_2" and "0-3=mlx5_0:1,4-7=mlx5_1:1".
+ */
+
+enum { HCCL_MAX_NAMES = 32 };
+
+typedef struct hccl_port_name {
+    char device[HCCL_PORT_NAME];
+    uint8_t number; /* from 1; 0: any */
+} hccl_port_name_t;
+
+typedef struct hccl_port_list {
+    bool excludes;
+    int n; /* 0: all ports may be used */
+    hccl_port_name_t name[HCCL_MAX_NAMES];
+} hccl_port_list_t;
+
+bool hccl_port_is_named(const hccl_port_t *port, const hccl_port_name_t *name);
+
+bool hccl_port_list_allows(const hccl_port_list_t *list, const hccl_port_t *port);
+
+/* An empty text (or NULL) is an empty list. HCCL_ERR_ARG: why[whylen] has the entry and what is
+ * accepted. */
+HCCL_CHECKED int hccl_port_list_read(const char *text, hccl_port_list_t *list, char *why,
+                                     size_t whylen);
+
+/* What a map has for a rank of MPI_COMM_WORLD that has this index among those of its node; *name has
+ * an empty device: nothing. Errors as above, whichever rank it is. */
+HCCL_CHECKED int hccl_port_map_find(const char *text, int rank, int index, hccl_port_name_t *name,
+                                    char *why, size_t whylen);
+
+/* ---- ports and rails (rails.c) --------------------------------------------------------------- */
+
+/* Whether RoCE v2 can run on a port: up, Ethernet, with a GID. */
+bool hccl_port_is_usable(const hccl_port_t *port);
+
+/* Which of its ports each process uses, by the cards of all members of a group (entries may be NULL):
+ * port[i] is an index into cards[i]->ports, -1: none. rail[i] (rail may be NULL) numbers that port
+ * among the rails of its node, which are the usable ports of the node's processes in the order of
+ * their names (mlx5_2 before mlx5_10); ports of less than half the speed of the node's fastest are no
+ * rails. So rail 1 of one node and rail 1 of another one are cabled alike where hosts are.
+ *
+ *  - A process whose user has chosen a port uses that one; the others as if nobody had chosen.
+ *  - Of a node's processes as many use one rail as any other, or one more.
+ *  - Within that, processes use near ports. What counts is the sum over all nodes with as many rails
+ *    and processes, in which processes with the same index use the same rail.
+ *  - Within that, index i uses rail i modulo their number.
+ *
+ * Every caller with the same cards finds the same. HCCL_ERR_NOMEM, HCCL_ERR_ARG (n < 1). */
+HCCL_CHECKED int hccl_ports_assign(const hccl_card_t *const *cards, int n, int *port, int *rail);
+
+/* One line for the processes ranks[0..n-1] of a node: their ports by what was assigned, and who uses
+ * each. Empty: none uses any. Cut at len. */
+void hccl_ports_print(const hccl_card_t *const *cards, const int *ranks, int n, const int *port,
+                      char *buf, size_t len);
 
 /* ---- shapes --------------------------------------------------------------------------------- */
 

@@ -89,6 +89,11 @@ hazard_bad_values() {
         bad_value "$1/algorithm:$collective" "$(param_algorithm "$collective")" \
             no_such_algorithm "$one"
     done
+    bad_value "$1/ib_hca" coll_hccl_ib_hca mlx5_0:0 '1 to 255'
+    bad_value "$1/ib_hca:absent" coll_hccl_ib_hca no_such_device0 'this host has no port'
+    bad_value "$1/ib_gid_index" coll_hccl_ib_gid_index 1024 '0 to 1023'
+    bad_value "$1/port_map" coll_hccl_port_map '0=a,b' 'all entries .* or none'
+    bad_value "$1/port_map:absent" coll_hccl_port_map no_such_device1 'this host does not have'
     number=$(sed -nE "$integers" "$params_file" | head -n 1)
     bad_value "$1/number:${number:-none}" "${number:-none}" 12monkeys 'integer|number|[0-9]'
     bad_value "$1/number:too-large" coll_hccl_sleep_after 1000000001 '0 to 1000000000'

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "topo/detect.h"
+#include "topo/topo.h"
 
-static hccl_port_t make_port(const char *name, int active, int numa)
+static hccl_port_t make_port(const char *name, int active, int distance)
 {
     hccl_port_t port;
 
@@ -23,7 +23,9 @@ static hccl_port_t make_port(const char *name, int active, int numa)
     port.link_layer = HCCL_LINK_ETHERNET;
     port.active = (uint8_t) active;
     port.gid_index = 3;
-    port.numa = (int16_t) numa;
+    port.numa = -1;
+    port.distance = (uint8_t) distance;
+    port.mtu = 4096;
     port.speed_mbps = 200000;
     port.gid[15] = 7;
     return port;
@@ -39,7 +41,7 @@ static hccl_card_t make_card(int nports)
     card.l3 = 5;
     card.cpus = (hccl_cpus_t){UINT64_C(0x0102030405060708), UINT64_C(0x1112131415161718), 12, 3};
     for (int i = 0; i < nports; i++) {
-        card.ports[i] = make_port("mlx5_bond_000_1", 1, -1);
+        card.ports[i] = make_port("mlx5_bond_000_1", 1, HCCL_FAR);
     }
     card.nports = (uint8_t) nports;
     return card;
@@ -67,16 +69,18 @@ static void wire_form(void **state)
     uint8_t block[HCCL_CARD_BYTES];
     hccl_card_t card = make_card(1);
     const uint8_t expected[] = {
-        'H',  'C',  'C',  'L',  2,    0,    240,  0,              /* magic, version, length */
+        'H',  'C',  'C',  'L',  3,    0,    0xc0, 1,              /* magic, version, length */
         0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,           /* host_key */
         0x04, 0x03, 0x02, 0x01, 0xff, 0xff, 0xff, 0xff,           /* package, numa */
         5,    0,    0,    0,    0xff, 0xff, 0xff, 0xff,           /* l3, core */
         8,    7,    6,    5,    4,    3,    2,    1,              /* cpus: host */
         0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,           /* set */
         12,   0,    0,    0,    3,    0,    0,    0,    1,        /* count, quota, nports */
+        0xff,                                                     /* chosen */
         'm',  'l',  'x',  '5',  '_',  'b',  'o',  'n',  'd', '_', /* name */
         '0',  '0',  '0',  '_',  '1',  0,    1,    2,    1,        /* number, link layer, active */
-        3,    0,    0xff, 0xff, 0x40, 0x0d, 0x03, 0,              /* GID index, numa, speed */
+        3,    0,    0xff, 0xff, 2,    0,    0x10, /* GID index, numa, distance, mtu */
+        0x40, 0x0d, 0x03, 0,                      /* speed */
     };
 
     hccl_card_pack(&card, block);
@@ -92,6 +96,7 @@ static void round_trip(void **state)
     for (int nports = 0; nports <= HCCL_MAX_PORTS; nports++) {
         hccl_card_t card = make_card(nports);
         hccl_card_t again;
+        card.chosen = (int8_t) (nports - 1);
         memset(&again, 0x55, sizeof(again));
         hccl_card_pack(&card, block);
         assert_int_equal(HCCL_OK, hccl_card_unpack(block, sizeof(block), &again, why, 100));
@@ -102,6 +107,7 @@ static void round_trip(void **state)
         assert_int_equal(card.core, again.core);
         assert_memory_equal(&card.cpus, &again.cpus, sizeof(card.cpus));
         assert_int_equal(nports, again.nports);
+        assert_int_equal(nports - 1, again.chosen);
         for (int i = 0; i < nports; i++) {
             assert_string_equal(card.ports[i].name, again.ports[i].name);
             assert_int_equal(card.ports[i].number, again.ports[i].number);
@@ -109,6 +115,8 @@ static void round_trip(void **state)
             assert_int_equal(card.ports[i].active, again.ports[i].active);
             assert_int_equal(card.ports[i].gid_index, again.ports[i].gid_index);
             assert_int_equal(card.ports[i].numa, again.ports[i].numa);
+            assert_int_equal(card.ports[i].distance, again.ports[i].distance);
+            assert_int_equal(4096, again.ports[i].mtu);
             assert_true(card.ports[i].speed_mbps == again.ports[i].speed_mbps);
             assert_memory_equal(card.ports[i].gid, again.ports[i].gid, 16);
         }
@@ -151,6 +159,10 @@ static void refused(void **state)
     card.numa = -2;
     hccl_card_pack(&card, block);
     assert_refused(block, sizeof(block), "impossible");
+    card.numa = -1;
+    card.chosen = 2; /* of two ports, 0 and 1 */
+    hccl_card_pack(&card, block);
+    assert_refused(block, sizeof(block), "impossible");
 }
 
 static void ports_in_order(void **state)
@@ -160,34 +172,21 @@ static void ports_in_order(void **state)
     const struct {
         const char *name;
         int active;
-        int numa;
-    } ports[] = {{"down", 0, 1},      {"far0", 1, 0}, {"near0", 1, 1}, {"anywhere", 1, -1},
-                 {"down_too", 0, -1}, {"far1", 1, 0}, {"near1", 1, 1}};
+        int distance;
+    } ports[] = {{"down", 0, HCCL_NEAR},         {"far0", 1, HCCL_FAR},     {"near0", 1, HCCL_NEAR},
+                 {"mid0", 1, HCCL_SAME_PACKAGE}, {"down_too", 0, HCCL_FAR}, {"far1", 1, HCCL_FAR},
+                 {"near1", 1, HCCL_NEAR},        {"far2", 1, HCCL_FAR},     {"far3", 1, HCCL_FAR},
+                 {"far4", 1, HCCL_FAR}};
+    const char *const kept[] = {"near0", "near1", "mid0", "far0", "far1", "far2", "far3", "far4"};
 
-    card.numa = 1;
-    for (int i = 0; i < 7; i++) {
-        hccl_port_t port = make_port(ports[i].name, ports[i].active, ports[i].numa);
+    for (int i = 0; i < 10; i++) {
+        hccl_port_t port = make_port(ports[i].name, ports[i].active, ports[i].distance);
         hccl_card_add_port(&card, &port);
-        assert_int_equal(i < HCCL_MAX_PORTS ? i + 1 : HCCL_MAX_PORTS, card.nports);
+        assert_int_equal(i < 8 ? i + 1 : 8, card.nports);
     }
-    assert_string_equal("near0", card.ports[0].name);
-    assert_string_equal("near1", card.ports[1].name);
-    assert_string_equal("far0", card.ports[2].name);
-    assert_string_equal("anywhere", card.ports[3].name);
-}
-
-/* A process that is bound to no domain is near to no port, not to those of unknown place. */
-static void ports_of_an_unbound_process(void **state)
-{
-    (void) state;
-    hccl_card_t card = make_card(0);
-    hccl_port_t first = make_port("first", 1, 0);
-    hccl_port_t second = make_port("second", 1, -1);
-
-    hccl_card_add_port(&card, &first);
-    hccl_card_add_port(&card, &second);
-    assert_string_equal("first", card.ports[0].name);
-    assert_string_equal("second", card.ports[1].name);
+    for (int i = 0; i < 8; i++) {
+        assert_string_equal(kept[i], card.ports[i].name);
+    }
 }
 
 int main(void)
@@ -195,7 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(empty_card),     cmocka_unit_test(wire_form),
         cmocka_unit_test(round_trip),     cmocka_unit_test(refused),
-        cmocka_unit_test(ports_in_order), cmocka_unit_test(ports_of_an_unbound_process),
+        cmocka_unit_test(ports_in_order),
     };
     return cmocka_run_group_tests_name("topo_card", tests, NULL, NULL);
 }

@@ -20,6 +20,9 @@
 
 #include "topo/detect.h"
 
+static const hccl_port_choice_t any_port = {.gid_index = -1};
+static char why[400];
+
 /* Ids on a made-up machine, for a process that is bound to hardware threads from … to. */
 static void assert_place(const char *machine, unsigned from, int to, int package, int numa, int l3,
                          int core)
@@ -128,7 +131,7 @@ static void this_machine(void **state)
     hccl_card_t again;
     int cpu = 0;
 
-    assert_int_equal(HCCL_ERR_ARG, hccl_detect_card(NULL, NULL));
+    assert_int_equal(HCCL_ERR_ARG, hccl_detect_card(NULL, &any_port, NULL, why, sizeof(why)));
     assert_int_equal(0, sched_getaffinity(0, sizeof(before), &before));
     while (!CPU_ISSET(cpu, &before)) {
         cpu++;
@@ -136,11 +139,11 @@ static void this_machine(void **state)
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
     assert_int_equal(0, sched_setaffinity(0, sizeof(one), &one));
-    int rc = hccl_detect_card(NULL, &bound);
+    int rc = hccl_detect_card(NULL, &any_port, &bound, why, sizeof(why));
     hwloc_topology_t topology;
     assert_int_equal(0, hwloc_topology_init(&topology));
     assert_int_equal(0, hwloc_topology_load(topology));
-    int rc_again = hccl_detect_card(topology, &again);
+    int rc_again = hccl_detect_card(topology, &any_port, &again, why, sizeof(why));
     hwloc_topology_destroy(topology);
     assert_int_equal(0, sched_setaffinity(0, sizeof(before), &before));
     assert_int_equal(HCCL_OK, rc);
@@ -163,7 +166,7 @@ static void discovery_disabled(void **state)
     hccl_card_t card;
 
     setenv("HWLOC_COMPONENTS", "stop", 1);
-    int rc = hccl_detect_card(NULL, &card);
+    int rc = hccl_detect_card(NULL, &any_port, &card, why, sizeof(why));
     unsetenv("HWLOC_COMPONENTS");
     assert_int_equal(HCCL_OK, rc);
     assert_true(0 != card.host_key);
@@ -272,30 +275,99 @@ static void gid_choice(void **state)
     add_gid("mlx5_0", 1, 4, LOCAL4, V1);
     add_gid("mlx5_0", 1, 5, EMPTY, NULL);
     add_gid("mlx5_0", 1, 6, LOCAL4, V2);
-    assert_int_equal(3, hccl_detect_gid(sysfs, "mlx5_0", 1, gid));
+    assert_int_equal(3, hccl_detect_gid(sysfs, "mlx5_0", 1, -1, gid));
     assert_memory_equal(ipv4, gid, 16);
     /* the second port: no IPv4 with v2 */
     add_gid("mlx5_0", 2, 0, LINK6, V2);
     add_gid("mlx5_0", 2, 1, EMPTY, V2);
     add_gid("mlx5_0", 2, 2, LOCAL4, V1);
     add_gid("mlx5_0", 2, 3, GLOBAL6, V2);
-    assert_int_equal(3, hccl_detect_gid(sysfs, "mlx5_0", 2, gid));
+    assert_int_equal(3, hccl_detect_gid(sysfs, "mlx5_0", 2, -1, gid));
     assert_memory_equal(ipv6, gid, 16);
     /* only link-local */
     add_gid("rxe0", 1, 0, LINK6, V2);
-    assert_int_equal(0, hccl_detect_gid(sysfs, "rxe0", 1, gid));
+    assert_int_equal(0, hccl_detect_gid(sysfs, "rxe0", 1, -1, gid));
     /* none with v2; a table that ends at once; a device that is not there; nonsense */
     add_gid("old0", 1, 0, LOCAL4, V1);
     add_gid("old0", 1, 1, LOCAL4, NULL);
-    assert_int_equal(-1, hccl_detect_gid(sysfs, "old0", 1, gid));
+    assert_int_equal(-1, hccl_detect_gid(sysfs, "old0", 1, -1, gid));
     assert_memory_equal(none, gid, 16);
     add_gid("gap0", 1, 1, LOCAL4, V2);
-    assert_int_equal(-1, hccl_detect_gid(sysfs, "gap0", 1, gid));
-    assert_int_equal(-1, hccl_detect_gid(sysfs, "absent0", 1, gid));
+    assert_int_equal(-1, hccl_detect_gid(sysfs, "gap0", 1, -1, gid));
+    assert_int_equal(-1, hccl_detect_gid(sysfs, "absent0", 1, -1, gid));
     add_gid("bad0", 1, 0, "hello\n", V2);
     add_gid("bad0", 1, 1, "", V2);
     add_gid("bad0", 1, 2, LOCAL4, V2);
-    assert_int_equal(-1, hccl_detect_gid(sysfs, "bad0", 1, gid));
+    assert_int_equal(-1, hccl_detect_gid(sysfs, "bad0", 1, -1, gid));
+}
+
+/* The user's index: of the right type, of another one, empty, beyond the table. */
+static void gid_by_index(void **state)
+{
+    (void) state;
+    uint8_t gid[16];
+    const uint8_t ipv6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 1};
+    const uint8_t none[16] = {0};
+
+    add_gid("mlx5_7", 1, 0, LOCAL4, V1);
+    add_gid("mlx5_7", 1, 1, LOCAL4, V2);
+    add_gid("mlx5_7", 1, 2, GLOBAL6, V2);
+    add_gid("mlx5_7", 1, 3, EMPTY, NULL);
+    assert_int_equal(2, hccl_detect_gid(sysfs, "mlx5_7", 1, 2, gid));
+    assert_memory_equal(ipv6, gid, 16);
+    assert_int_equal(-1, hccl_detect_gid(sysfs, "mlx5_7", 1, 0, gid));
+    assert_memory_equal(none, gid, 16);
+    assert_int_equal(-1, hccl_detect_gid(sysfs, "mlx5_7", 1, 3, gid));
+    assert_int_equal(-1, hccl_detect_gid(sysfs, "mlx5_7", 1, 4, gid));
+}
+
+static void numa_of_devices(void **state)
+{
+    (void) state;
+
+    write_file("numa0/device/numa_node", "1\n");
+    write_file("numa1/device/numa_node", "-1\n");
+    write_file("numa2/device/numa_node", "\n");
+    write_file("numa3/device/numa_node", "99999\n");
+    assert_int_equal(1, hccl_detect_device_numa(sysfs, "numa0"));
+    assert_int_equal(-1, hccl_detect_device_numa(sysfs, "numa1"));
+    assert_int_equal(-1, hccl_detect_device_numa(sysfs, "numa2"));
+    assert_int_equal(-1, hccl_detect_device_numa(sysfs, "numa3"));
+    assert_int_equal(-1, hccl_detect_device_numa(sysfs, "numa4"));
+}
+
+/* Two packages of two NUMA nodes of two threads: threads 0, 1 in node 0; 2, 3 in node 1; ... */
+static void distances(void **state)
+{
+    (void) state;
+    const struct {
+        int first, last, numa, expected;
+    } cases[] = {
+        {0, 0, 0, HCCL_NEAR},          {0, 1, 1, HCCL_SAME_PACKAGE}, {0, 1, 2, HCCL_FAR},
+        {0, 1, 3, HCCL_FAR},           {6, 7, 3, HCCL_NEAR},         {6, 7, 2, HCCL_SAME_PACKAGE},
+        {0, 7, 2, HCCL_NEAR},          {1, 2, 1, HCCL_NEAR},         {2, 4, 3, HCCL_SAME_PACKAGE},
+        {0, 0, -1, HCCL_SAME_PACKAGE}, {0, 0, 9, HCCL_SAME_PACKAGE},
+    };
+    hwloc_topology_t topology;
+    hwloc_bitmap_t binding = hwloc_bitmap_alloc();
+
+    assert_int_equal(0, hwloc_topology_init(&topology));
+    assert_int_equal(0, hwloc_topology_set_synthetic(topology, "pack:2 numa:2 pu:2"));
+    assert_int_equal(0, hwloc_topology_load(topology));
+    assert_int_equal(HCCL_SAME_PACKAGE, hccl_detect_distance(topology, binding, 0));
+    assert_int_equal(HCCL_SAME_PACKAGE, hccl_detect_distance(topology, NULL, 0));
+    assert_int_equal(HCCL_SAME_PACKAGE, hccl_detect_distance(NULL, binding, 0));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        hwloc_bitmap_zero(binding);
+        hwloc_bitmap_set_range(binding, (unsigned) cases[i].first, cases[i].last);
+        const int found = hccl_detect_distance(topology, binding, cases[i].numa);
+        if (found != cases[i].expected) {
+            fail_msg("threads %d to %d, NUMA node %d: %d, not %d", cases[i].first, cases[i].last,
+                     cases[i].numa, found, cases[i].expected);
+        }
+    }
+    hwloc_bitmap_free(binding);
+    hwloc_topology_destroy(topology);
 }
 
 static int sysfs_open(void **state)
@@ -481,7 +553,10 @@ int main(void)
         cmocka_unit_test(processors_of_this_process),
         cmocka_unit_test(machine_key),
         cmocka_unit_test(pair_of_processors),
-        cmocka_unit_test_setup_teardown(gid_choice, sysfs_open, sysfs_close),
+        cmocka_unit_test(distances),
+        cmocka_unit_test(gid_choice),
+        cmocka_unit_test(gid_by_index),
+        cmocka_unit_test(numa_of_devices),
     };
-    return cmocka_run_group_tests_name("topo_detect", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("topo_detect", tests, sysfs_open, sysfs_close);
 }
