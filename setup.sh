@@ -16,6 +16,8 @@ packages=(
 )
 # Only the benchmark uses these, to compare with MPICH; it does without.
 optional=(mpich libmpich-dev)
+# What the virtual machine with RoCE devices is made of (tests/roce); its tests are skipped without.
+machine=(qemu-system-x86 busybox-static ibverbs-providers ibverbs-utils kmod cpio xz-utils)
 
 usage() {
     cat <<EOF
@@ -61,12 +63,29 @@ apt_install() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
 }
 
+# install_optional WITHOUT PACKAGE...: installs those that are missing, or says what will be missed.
 # MPICH stands behind Open MPI in Debian's alternatives, so mpicc and mpirun stay what they are.
 install_optional() {
+    local without=$1
     local -a missing
-    mapfile -t missing < <(missing_packages "${optional[@]}")
-    if ((${#missing[@]} > 0)) && ! apt_install "${missing[@]}" >/dev/null 2>&1; then
-        say "going on without ${missing[*]}: the benchmark will not show MPICH"
+    mapfile -t missing < <(missing_packages "${@:2}")
+    if ((${#missing[@]} > 0)) && ! (apt_install "${missing[@]}") >/dev/null 2>&1; then
+        say "going on without ${missing[*]}: $without"
+    fi
+}
+
+# The kernel of that machine is downloaded and unpacked, not installed.
+do_machine() {
+    local why
+    if [[ x86_64 != "$(uname -m)" ]]; then
+        return 0
+    fi
+    install_optional "the tests with RoCE devices will be skipped" "${machine[@]}"
+    export HCCL_BUILD_DIR=$build
+    if ! why=$("$root/tests/roce/vm" --fetch); then
+        (as_root apt-get update -q) >/dev/null 2>&1 || true
+        why=$("$root/tests/roce/vm" --fetch) ||
+            say "the tests with RoCE devices will be skipped: ${why#skip: }"
     fi
 }
 
@@ -97,7 +116,7 @@ install_needed() {
 do_deps() {
     command -v dpkg-query >/dev/null || die "deps knows Debian only; install by hand: ${packages[*]}"
     install_needed
-    install_optional
+    install_optional "the benchmark will not show MPICH" "${optional[@]}"
 }
 
 do_build() {
@@ -135,6 +154,7 @@ do_demo() {
 
 do_check() {
     do_deps
+    do_machine
     do_build
     make -C "$build/tests" -j"$(nproc)" --no-print-directory check-programs
     # Not through make, whose message about a failure would follow the tests' last line.
@@ -153,7 +173,10 @@ if ((1 != $#)); then
     exit 2
 fi
 case $1 in
-    deps) do_deps ;;
+    deps)
+        do_deps
+        do_machine
+        ;;
     build) do_build ;;
     demo) do_demo ;;
     check) do_check ;;
