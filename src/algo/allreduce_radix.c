@@ -3,7 +3,8 @@
  *
  * Allreduce of short vectors between nodes that have several ranks: recursive multiplying in which
  * the ranks of a node talk to different nodes at the same time, so that r nodes meet in one round
- * instead of two. Any number of nodes in the fewest rounds: ceil(log(H) / log(L + 1)).
+ * instead of two. Any number of nodes in the fewest rounds: ceil(log(H) / log(L + 1)). Flat, every rank
+ * counts as a node: ceil(log2 p), where recursive doubling takes two more if p is no power of two.
  *
  * The lower bound on rounds: Bar-Noy, Kipnis, Schieber, "An optimal algorithm for computing census
  * functions in message-passing systems", Parallel Processing Letters 3 (1993). Their algorithm
@@ -27,6 +28,8 @@ typedef struct {
     hccl_builder_t *b;
     const hccl_case_t *c;
     hccl_node_t here;
+    int nodes, ports;          /* how many; ranks of each that talk at the same time */
+    bool flat;                 /* every rank is a node */
     level_t level[MAX_LEVELS]; /* the outermost first */
     int levels;
     int active; /* ranks of my node that exchange messages, or need what those have received */
@@ -47,9 +50,8 @@ static int part_size(const level_t *l, int part)
 
 static void find_levels(radix_t *x)
 {
-    const int ports = x->c->shape->min_local;
-    int first = 0, size = x->c->shape->nnodes;
-    int left = hccl_part_rounds(size, ports);
+    int first = 0, size = x->nodes;
+    int left = hccl_part_rounds(size, x->ports);
 
     x->levels = 0;
     x->active = 1;
@@ -71,7 +73,7 @@ static void find_levels(radix_t *x)
  * hears of a shorter part from one of the nodes there, each longer part from another one. */
 static void talk(const radix_t *x, const level_t *l, int mine)
 {
-    const hccl_team_t rail = hccl_team_rail(x->c, x->here.me);
+    const hccl_team_t rail = x->flat ? hccl_team_all(x->c) : hccl_team_rail(x->c, x->here.me);
     const int far = x->here.me + 1;
     const int ahead = (l->mine + far) % l->parts, behind = (l->mine - far + l->parts) % l->parts;
     const int own = part_size(l, l->mine), size = part_size(l, behind);
@@ -115,6 +117,17 @@ static void meet(const radix_t *x, const level_t *l, int mine)
         }
     }
     hccl_build_fold_end(x->b);
+}
+
+static void meet_all(const radix_t *x, int mine)
+{
+    for (int i = x->levels - 1; 0 <= i; i--) {
+        meet(x, &x->level[i], mine);
+        mine = HCCL_BASE_RECV;
+    }
+    if (x->here.me < x->active) {
+        hccl_part_move(x->b, HCCL_BASE_RECV, mine, 0, 1);
+    }
 }
 
 /* All ranks of a node publish, the active ones combine everything. */
@@ -170,7 +183,10 @@ static void tell(const radix_t *x)
 int hccl_algo_allreduce_hier_radix(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     const hccl_slices_t whole = {1, 0, hccl_map_even(0, 1)};
-    radix_t x = {.c = c, .here = hccl_node_of(c, c->me)};
+    radix_t x = {.c = c,
+                 .here = hccl_node_of(c, c->me),
+                 .nodes = c->shape->nnodes,
+                 .ports = c->shape->min_local};
 
     x.b = hccl_build_start(c, algorithm, 1);
     if (NULL == x.b) {
@@ -179,19 +195,29 @@ int hccl_algo_allreduce_hier_radix(const hccl_case_t *c, int algorithm, hccl_pla
     find_levels(&x);
     x.tmp = hccl_build_scratch(x.b, 1);
     const bool large = 8 <= x.here.n || 1 == x.active;
-    int mine = large ? through_first(&x, &whole) : mesh(&x);
-
-    for (int i = x.levels - 1; 0 <= i; i--) {
-        meet(&x, &x.level[i], mine);
-        mine = HCCL_BASE_RECV;
-    }
-    if (x.here.me < x.active) {
-        hccl_part_move(x.b, HCCL_BASE_RECV, mine, 0, 1);
-    }
+    meet_all(&x, large ? through_first(&x, &whole) : mesh(&x));
     if (large) {
         hccl_part_node_spread(x.b, c, &whole, HCCL_BASE_RECV);
     } else {
         tell(&x);
     }
+    return hccl_build_finish(x.b, plan);
+}
+
+int hccl_algo_allreduce_radix(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    radix_t x = {.c = c,
+                 .here = {.node = c->me, .n = 1},
+                 .nodes = c->shape->nranks,
+                 .ports = 1,
+                 .flat = true};
+
+    x.b = hccl_build_start(c, algorithm, 1);
+    if (NULL == x.b) {
+        return HCCL_ERR_NOMEM;
+    }
+    find_levels(&x);
+    x.tmp = hccl_build_scratch(x.b, 1);
+    meet_all(&x, HCCL_BASE_SEND);
     return hccl_build_finish(x.b, plan);
 }

@@ -131,6 +131,11 @@ static void check_hierarchical(hccl_coll_t coll)
 
 /* ---- short messages --------------------------------------------------------------------------- */
 
+/* Beside those above: one rank on every node. */
+static const char *const flat_shapes[] = {"node:2", "node:3", "node:5",  "node:6", "node:7",
+                                          "node:8", "node:9", "node:12", "node:17"};
+enum { FLAT_SHAPES = sizeof(flat_shapes) / sizeof(flat_shapes[0]) };
+
 /* What one walk of short messages may cost; allreduce sends and receives whole vectors. */
 static bool within_bounds(hccl_coll_t coll, const hccl_shape_t *shape, int root,
                           const hccl_check_report_t *r, char *why)
@@ -203,11 +208,11 @@ static void check_rounds(hccl_coll_t coll)
     const char *where = "";
     bool ok = true;
 
-    for (int i = 0; i < SHAPES && ok; i++) {
-        hccl_shape_t *shape = parse(shapes[i]);
+    for (int i = 0; i < SHAPES + FLAT_SHAPES && ok; i++) {
+        where = i < SHAPES ? shapes[i] : flat_shapes[i - SHAPES];
+        hccl_shape_t *shape = parse(where);
         const int end = hccl_coll_info[coll].rooted ? shape->nranks : 1;
 
-        where = shapes[i];
         for (int s = 0; s < 2 && ok; s++) {
             for (int root = 0; root < end && ok; root += 1 + end / 6) {
                 ok = check_short(coll, shape, root, small[s], why);

@@ -98,8 +98,8 @@ expect "option of another verb" 2 '^hccl_plan: --machine is no option of dump' \
     dump allreduce ring node:4 --machine x
 
 # Of 2 messages in a row, 1 is faster than the other by a factor: 2 rounds against 4 of 1 us.
-expect choose 0 '^  1 rhd|^  1 rd' choose allreduce node:4 --sizes 1000 "${easy[@]}" --forced
-expect "choose names the rules' choice" 0 'rd .*<- the rules. choice' choose allreduce node:4 --sizes 8
+expect choose 0 '^  1 (rhd|rd|radix) ' choose allreduce node:4 --sizes 1000 "${easy[@]}" --forced
+expect "choose names the rules' choice" 0 'radix .*<- the rules. choice' choose allreduce node:4 --sizes 8
 expect "bad sizes" 2 "^hccl_plan: --sizes takes numbers up to .*not '8:4'" choose bcast node:4 --sizes 8:4
 expect "bad algorithms" 2 "^hccl_plan: --algorithms: bcast has no 'nonsense'" \
     choose bcast node:4 --algorithms tree,nonsense
