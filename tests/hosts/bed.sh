@@ -3,7 +3,7 @@
 #
 # bed.sh: several emulated hosts on one machine, one MPI job on them, and nothing left afterwards.
 #
-#   bed.sh run --hosts 4 --slots 2 [--map MAP] [--rate 100mbit]
+#   bed.sh run --hosts 4 --slots 2 [--map MAP] [--rate 100mbit] [--delay 20]
 #              [--counters FILE] [--leftovers FILE] -- [MPIRUN OPTIONS] PROGRAM ARGS
 #   bed.sh check      says whether a bed can be made here: exit 0, or 77 and `skip: reason`
 #
@@ -20,6 +20,9 @@
 #               that belongs to the number (which is printed if it is not given).
 # --rate        both directions of every data link pass this tc rate (tbf). 100mbit with messages of
 #               1 MiB and more can be timed to about 5 %; anything below 64 KiB passes unshaped.
+# --delay       every message takes so many milliseconds from host to host, whatever else is on its
+#               way: the time of a short operation, divided by it, counts the rounds. For short
+#               messages: a program carries them (bed_switch.py).
 # --counters    CSV `host,out_bytes,in_bytes`: payload of the whole job on each data link, MPI_Init
 #               included. Subtract a job that does all but the measured operations.
 # --leftovers   CSV `host,kind,what` written when the job has ended and its hosts still stand: kind
@@ -69,10 +72,10 @@ parse_slots() { # TEXT
 
 parse_run() {
     local slots_text=1
-    hosts="" map=slot rate=none counters="" leftovers=""
+    hosts="" map=slot rate=none delay=none counters="" leftovers=""
     while ((0 < $#)) && [[ -- != "$1" ]]; do
         case $1 in
-        --hosts | --slots | --map | --rate | --counters | --leftovers)
+        --hosts | --slots | --map | --rate | --delay | --counters | --leftovers)
             ((2 <= $#)) || die "$1 wants a value"
             ;;
         *) die "unknown argument '$1' (before --)" ;;
@@ -82,6 +85,7 @@ parse_run() {
         --slots) slots_text=$2 ;;
         --map) parse_map "$2" ;;
         --rate) check_rate "$2" --rate && rate=$2 ;;
+        --delay) check_delay "$2" --delay && delay=$2 ;;
         --counters) counters=$(realpath -m -- "$2") ;;
         --leftovers) leftovers=$(realpath -m -- "$2") ;;
         esac
@@ -111,7 +115,7 @@ run_bed() {
     # Given explicitly, because the input of a background command would else be /dev/null.
     exec 3<&0
     setpriv --pdeathsig KILL "$BASH" "$script" __below "$$" "${flags[@]}" \
-        "$BASH" "$inside" head "$state" "$hosts" "$rate" once "$map" "$slots_text" "$counters" \
+        "$BASH" "$inside" head "$state" "$hosts" "$rate" "$delay" once "$map" "$slots_text" "$counters" \
         "$leftovers" "${command[@]}" <&3 3<&- &
     wait "$!" || rc=$?
     exit "$rc"

@@ -3,9 +3,9 @@
 #
 # bed_inside.sh: what runs inside the namespaces of a bed. Started by bed.sh and bed only:
 #
-#   bed_inside.sh head STATE HOSTS RATE once MAP SLOTS COUNTERS LEFTOVERS COMMAND...
+#   bed_inside.sh head STATE HOSTS RATE DELAY once MAP SLOTS COUNTERS LEFTOVERS COMMAND...
 #                   process 1 of the bed: makes the hosts, runs one job, ends
-#   bed_inside.sh head STATE HOSTS RATE stay
+#   bed_inside.sh head STATE HOSTS RATE DELAY stay
 #                   the same, but prints `up` and stays until one of its processes ends
 #   bed_inside.sh run STATE HOSTS MAP SLOTS COUNTERS LEFTOVERS DIRECTORY COMMAND...
 #                   one job in a bed that stays; entered from outside
@@ -168,13 +168,28 @@ head_links() { # HOST
             name=ctl
         fi
         ip link add "$name$1" type veth peer name "$name" address "$(mac "$net" "$1")" netns "$pid"
-        ip link set "$name$1" master "net$net" up
+        if ((1 == net)) && [[ none != "$delay" ]]; then
+            ip link set "$name$1" up
+        else
+            ip link set "$name$1" master "net$net" up
+        fi
     done
     # A bridge floods what it has not learnt yet: the other hosts would count these bytes.
-    bridge fdb replace "$(mac 1 "$1")" dev "data$1" master static
+    if [[ none == "$delay" ]]; then
+        bridge fdb replace "$(mac 1 "$1")" dev "data$1" master static
+    fi
     if [[ none != "$rate" ]]; then
         shape "data$1"
     fi
+}
+
+# The data network's switch where frames take a while; a bridge else.
+head_switch() {
+    local answer=""
+    exec 5< <(exec python3 "${script%/*}/bed_switch.py" "$delay" "$hosts" 8>&-)
+    read -r -t 20 answer <&5 || true
+    exec 5<&-
+    [[ up == "$answer" ]] || die "the switch that delays frames did not start"
 }
 
 # Everything below runs as process 1, so an error here ends the whole bed.
@@ -204,6 +219,9 @@ head_up() {
     for ((host = 0; host < hosts; host++)); do
         head_links "$host"
     done
+    if [[ none != "$delay" ]]; then
+        head_switch
+    fi
     head_command network
     # Open MPI starts its daemon on a host through this instead of through ssh.
     cat >"$state/agent" <<END
@@ -375,13 +393,13 @@ job_in_bed() { # STATE HOSTS MAP SLOTS COUNTERS LEFTOVERS DIRECTORY COMMAND...
     exit "$rc"
 }
 
-head_main() { # STATE HOSTS RATE once|stay ...
-    state=$1 hosts=$2 rate=$3
+head_main() { # STATE HOSTS RATE DELAY once|stay ...
+    state=$1 hosts=$2 rate=$3 delay=$4
     head_up
-    if [[ stay == "$4" ]]; then
+    if [[ stay == "$5" ]]; then
         head_stay
     else
-        run_job "${@:5}"
+        run_job "${@:6}"
     fi
 }
 

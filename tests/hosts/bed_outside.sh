@@ -70,6 +70,13 @@ check_rate() { # TEXT WHAT
         die "$2 wants none, or a number with kbit, mbit or gbit (100mbit), not '$1'"
 }
 
+# Milliseconds; none: as the bridge is.
+check_delay() { # TEXT WHAT
+    [[ $1 =~ ^(none|[1-9][0-9]{0,3})$ ]] ||
+        die "$2 wants none, or milliseconds from 1 to 9999, not '$1'"
+    [[ none == "$1" ]] || command -v python3 >/dev/null || skip "no program python3"
+}
+
 # Sets `map`; a random order gets its number here, so that it can be had again.
 parse_map() { # TEXT
     map=$1

@@ -110,7 +110,8 @@ jobs_in_one_bed() {
     local first left want=$((3 * 4194304)) got
     # Not in a subshell, which would be the owner.
     "$bed" up --name "$name" 3 1gbit
-    expect "bed/list" "$("$bed" list | awk -v n="$name" '$1 == n { print $2, $3, $4 }')" "3 1gbit $$"
+    expect "bed/list" "$("$bed" list | awk -v n="$name" '$1 == n { print $2, $3, $4, $6 }')" \
+        "3 1gbit $$ none"
     expect "bed/map slot" "$(where slot)" "h0 h1 h1 h2 h2 h2 "
     expect "bed/map node" "$(where node)" "h0 h1 h2 h1 h2 h2 "
     expect "bed/map reverse" "$(where reverse)" "h2 h2 h2 h1 h1 h0 "
@@ -159,6 +160,7 @@ arguments() {
     refused "already" up --name "$name" 2
     refused "'0'" up 0
     refused "'3furlong'" up 2 3furlong
+    refused "'1s'" up --delay 1s 2
     refused "HOSTS" up
     refused "'a/b'" up --name a/b 2
     refused "'4000000000'" up --owner 4000000000 2
