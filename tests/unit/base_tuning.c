@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -109,6 +110,23 @@ static void is_read_back(void **state)
     assert_int_equal(1, files(path));
 }
 
+/* A file of a later version is named as such, not as damaged. */
+static void other_versions(void **state)
+{
+    char path[512];
+    char text[2048];
+    (void) state;
+    store(32768, 262144);
+    assert_int_equal(1, files(path));
+    size_t n = slurp(path, text);
+    char *version = strchr(text, '\n') - 1;
+    assert_int_equal('1', *version);
+    *version = '2';
+    spill(path, text, n);
+    assert_refused(HCCL_ERR_ARG, path);
+    assert_non_null(strstr(why, "of another version"));
+}
+
 /* Cut off anywhere, with any byte changed, with something behind. */
 static void damage_is_seen(void **state)
 {
@@ -190,11 +208,57 @@ static void other_kinds_of_files(void **state)
     assert_int_equal(0, unlink(path));
     assert_int_equal(0, mkfifo(path, 0600));
     assert_refused(HCCL_ERR_ARG, path);
+    assert_non_null(strstr(why, "no plain file"));
     assert_int_equal(0, unlink(path));
     assert_int_equal(0, mkdir(path, 0700));
     assert_refused(HCCL_ERR_ARG, path);
+    assert_non_null(strstr(why, "no plain file"));
     assert_int_equal(0, rmdir(path));
     assert_int_equal(0, unlink(target));
+}
+
+/* Whoever may write to a common directory decides nothing for others. */
+static void files_of_other_users(void **state)
+{
+    char path[512];
+    (void) state;
+    if (0 != geteuid()) {
+        skip();
+    }
+    store(32768, 262144);
+    assert_int_equal(1, files(path));
+    assert_int_equal(0, chown(path, 1, (gid_t) -1));
+    assert_refused(HCCL_ERR_ARG, path);
+    assert_int_equal(0, chown(path, 0, (gid_t) -1));
+    assert_loads(32768, 262144);
+}
+
+/* Not replaced: a directory of that name, a process that may write none.
+ * Nothing is left behind then, and no signal comes. */
+static void nothing_is_left_of_a_failure(void **state)
+{
+    char path[512];
+    hccl_tuning_t t = {32768, 262144};
+    int status = -1;
+    (void) state;
+    store(32768, 262144);
+    assert_int_equal(1, files(path));
+    assert_int_equal(0, unlink(path));
+    assert_int_equal(0, mkdir(path, 0700));
+    assert_int_equal(HCCL_ERR_SYS, hccl_tuning_store(dir, KEY, &t, why, sizeof(why)));
+    assert_non_null(strstr(why, path));
+    assert_int_equal(1, files(path));
+    assert_int_equal(0, rmdir(path));
+    pid_t child = fork();
+    if (0 == child) {
+        const struct rlimit nothing = {0, 0};
+        int failed = setrlimit(RLIMIT_FSIZE, &nothing);
+        failed |= HCCL_ERR_SYS != hccl_tuning_store(dir, KEY, &t, why, sizeof(why));
+        _exit(failed);
+    }
+    assert_int_equal(child, waitpid(child, &status, 0));
+    assert_int_equal(0, status);
+    assert_int_equal(0, files(path));
 }
 
 /* A file where the directory should be: root may write to any directory, but not below a file. */
@@ -270,10 +334,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(is_read_back, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(other_versions, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(damage_is_seen, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(other_keys_are_not_taken, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(values_are_checked, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(other_kinds_of_files, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(files_of_other_users, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(nothing_is_left_of_a_failure, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(places_that_cannot_be_written, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(many_write_at_once, make_dir, remove_dir),
         cmocka_unit_test(directories),
