@@ -93,9 +93,9 @@ int hccl_algo_allreduce_tier_slices(const hccl_case_t *c, int algorithm, hccl_pl
 }
 
 /* Halving and doubling keep the order of the ranks. */
-static int flat_in_order(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+static int flat_in_order(const hccl_case_t *c, int algorithm, const hccl_way_t *way,
+                         hccl_plan_t **plan)
 {
-    const hccl_way_t *way = hccl_way_of(algorithm);
     const hccl_team_t team = hccl_team_all(c);
     const int cuts = way->cuts(team.n);
     hccl_builder_t *b = hccl_build_start(c, algorithm, cuts);
@@ -111,9 +111,9 @@ static int flat_in_order(const hccl_case_t *c, int algorithm, hccl_plan_t **plan
 
 /* Reducing and gathering among all ranks, node after node; two halves of the vector at once where the
  * pattern goes round in several ways. */
-static int flat_by_node(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+static int flat_by_node(const hccl_case_t *c, int algorithm, const hccl_way_t *way,
+                        hccl_plan_t **plan)
 {
-    const hccl_way_t *way = hccl_way_of(algorithm);
     const int n = c->shape->nranks, parts = way->pattern->turns ? 2 : 1;
     const hccl_team_t team = hccl_team_by_node(c);
     hccl_exchange_t x;
@@ -136,8 +136,13 @@ static int flat_by_node(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 
 int hccl_algo_allreduce_flat(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return NULL == hccl_way_of(algorithm)->pattern ? flat_in_order(c, algorithm, plan)
-                                                   : flat_by_node(c, algorithm, plan);
+    const hccl_way_t *way = hccl_way_of(algorithm);
+
+    if (NULL == way) {
+        return HCCL_ERR_INTERNAL;
+    }
+    return NULL == way->pattern ? flat_in_order(c, algorithm, way, plan)
+                                : flat_by_node(c, algorithm, way, plan);
 }
 
 int hccl_algo_allreduce_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)

@@ -130,8 +130,13 @@ static void both_ways(split_t *t)
 
 int hccl_algo_allreduce_hier_2d(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    const hccl_pattern_t *pattern = hccl_way_of(algorithm)->pattern;
+    const hccl_way_t *way = hccl_way_of(algorithm);
     split_t t = {.c = c};
+
+    if (NULL == way) {
+        return HCCL_ERR_INTERNAL;
+    }
+    const hccl_pattern_t *pattern = way->pattern;
 
     cut(&t);
     const int blocks = (t.inner + t.outer) * t.local * t.nodes;

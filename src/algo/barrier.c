@@ -76,19 +76,30 @@ static void through_leader(hccl_builder_t *b, const hccl_case_t *c)
     }
 }
 
+/* The first rank learns of the others through the groups of my node. false: there is no memory; else
+ * the caller frees the groups. */
+static bool up_groups(hccl_builder_t *b, const hccl_case_t *c, hccl_tiers_t *t)
+{
+    const int rc = hccl_tiers_leaders(c, -1, t);
+
+    if (HCCL_OK != rc) {
+        hccl_build_fail(b, rc);
+        return false;
+    }
+    t->flags = true;
+    hccl_tiers_up(b, t, HCCL_BASE_SEND, HCCL_BASE_RECV, HCCL_BASE_RECV);
+    return true;
+}
+
 /* The same through the groups of my node. */
 static void through_groups(hccl_builder_t *b, const hccl_case_t *c)
 {
     const hccl_team_t leaders = hccl_team_rail(c, 0);
     hccl_tiers_t t;
-    const int rc = hccl_tiers_leaders(c, -1, &t);
 
-    if (HCCL_OK != rc) {
-        hccl_build_fail(b, rc);
+    if (!up_groups(b, c, &t)) {
         return;
     }
-    t.flags = true;
-    hccl_tiers_up(b, &t, HCCL_BASE_SEND, HCCL_BASE_RECV, HCCL_BASE_RECV);
     hccl_part_dissemination(b, &leaders);
     hccl_tiers_down(b, &t, HCCL_BASE_RECV);
     hccl_tiers_free(&t);
@@ -178,14 +189,10 @@ static void radix_through_groups(hccl_builder_t *b, const hccl_case_t *c, int ra
 {
     const hccl_node_t here = hccl_node_of(c, c->me);
     hccl_tiers_t t;
-    const int rc = hccl_tiers_leaders(c, -1, &t);
 
-    if (HCCL_OK != rc) {
-        hccl_build_fail(b, rc);
+    if (!up_groups(b, c, &t)) {
         return;
     }
-    t.flags = true;
-    hccl_tiers_up(b, &t, HCCL_BASE_SEND, HCCL_BASE_RECV, HCCL_BASE_RECV);
     const int arrived = hccl_build_publications(b, 1, 0);
 
     if (0 == here.me) {

@@ -122,14 +122,14 @@ static const hccl_way_t ways[] = {
 const hccl_way_t *hccl_way_of(int algorithm)
 {
     const char *name = hccl_algos[algorithm].name;
-    const size_t n = sizeof(ways) / sizeof(ways[0]);
-    size_t i = 0;
 
     name += 0 == strncmp(name, "hier_", 5) ? 5 : 0;
-    while (i + 1 < n && 0 != strcmp(name, ways[i].name)) {
-        i++;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        if (0 == strcmp(name, ways[i].name)) {
+            return &ways[i];
+        }
     }
-    return &ways[i];
+    return NULL;
 }
 
 /* Member numbers below n in the order of their reversed bits. */

@@ -47,6 +47,8 @@ typedef struct hccl_way {
     int areas;          /* of scratch, if more than one: tmp, tmp + 1, ... */
 } hccl_way_t;
 
+/** The way that an algorithm's name says. NULL: none; the entry of algorithms.def is wrong then, and
+ *  its builder returns HCCL_ERR_INTERNAL. */
 const hccl_way_t *hccl_way_of(int algorithm);
 
 /** An exchange under way, for all my teams alike. */

@@ -73,12 +73,16 @@ int hccl_hier_start(hccl_hier_t *h, const hccl_case_t *c, int algorithm, hccl_hi
 {
     const hccl_shape_t *shape = c->shape;
     const hccl_way_t *way = hccl_way_of(algorithm);
-    const hccl_pattern_t *pattern = way->pattern;
-    const bool linear = NULL != pattern && pattern->linear, vector = HCCL_HIER_VECTOR == data;
-    const int slots = NULL == pattern ? way->cuts(shape->nnodes) : vector ? shape->nnodes : 0;
     int rc = HCCL_OK;
 
     *h = (hccl_hier_t){.c = c, .way = way, .here = hccl_node_of(c, c->me)};
+    if (NULL == way) {
+        return HCCL_ERR_INTERNAL;
+    }
+    const hccl_pattern_t *pattern = way->pattern;
+    const bool linear = NULL != pattern && pattern->linear, vector = HCCL_HIER_VECTOR == data;
+    const int slots = NULL == pattern ? way->cuts(shape->nnodes) : vector ? shape->nnodes : 0;
+
     if (NULL != pattern) {
         rc = hccl_exchange_open(&h->x, pattern, shape->nnodes);
     }
