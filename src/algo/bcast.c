@@ -125,50 +125,6 @@ int hccl_algo_bcast_hier_radix(const hccl_case_t *c, int algorithm, hccl_plan_t 
     return hccl_build_finish(b, plan);
 }
 
-/* The root publishes to its node; rail r of every node then works on slice r: its rank in the
- * root's node scatters the slice to the nodes, a ring gathers it. Each byte enters each node
- * once. */
-int hccl_algo_bcast_hier_scatter_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
-{
-    const int rails = c->shape->min_local, nodes = c->shape->nnodes;
-    hccl_builder_t *b = hccl_build_start(c, algorithm, rails * nodes);
-    const hccl_node_t here = hccl_node_of(c, c->me), home = hccl_node_of(c, c->root);
-    const hccl_slices_t cut = {rails, 0, hccl_map_even(0, nodes)};
-    const int own = hccl_slices_of(&cut, here.me);
-    const bool at_home = here.node == home.node, at_root = c->me == c->root;
-
-    if (NULL == b) {
-        return HCCL_ERR_NOMEM;
-    }
-    const int pub = hccl_build_publications(b, 1, rails * nodes);
-
-    if (at_root && 1 < here.n) {
-        hccl_build_publish(b, pub, HCCL_BASE_RECV, 0, rails * nodes);
-    }
-    if (0 <= own) {
-        const hccl_team_t rail = hccl_team_rail(c, own);
-        const hccl_map_t map = hccl_map_even(own * nodes, 1);
-
-        if (at_home && !at_root) {
-            hccl_build_fetch(b, HCCL_BASE_RECV, own * nodes, nodes, home.me, pub, 0, own * nodes);
-        }
-        hccl_part_scatter(b, &rail, home.node, &map, HCCL_BASE_RECV, HCCL_BASE_RECV);
-        hccl_part_ring_allgather(b, &rail, &map, HCCL_BASE_RECV, home.node);
-    }
-    if (!at_home) {
-        hccl_part_node_spread(b, c, &cut, HCCL_BASE_RECV);
-    } else {
-        /* what the root has published holds the other slices too */
-        hccl_build_publications(b, 1, nodes);
-        for (int r = 0; r < rails && !at_root; r++) {
-            if (r != own) {
-                hccl_build_fetch(b, HCCL_BASE_RECV, r * nodes, nodes, home.me, pub, 0, r * nodes);
-            }
-        }
-    }
-    return hccl_build_finish(b, plan);
-}
-
 static int tiered(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_tiers_t *t)
 {
     hccl_builder_t *b = hccl_build_start(c, algorithm, t->n);
@@ -241,19 +197,4 @@ int hccl_algo_bcast_chain(const hccl_case_t *c, int algorithm, hccl_plan_t **pla
 {
     return flat_tree(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
                      HCCL_TREE_CHAIN);
-}
-
-int hccl_algo_bcast_scatter_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
-{
-    hccl_builder_t *b = hccl_build_start(c, algorithm, c->shape->nranks);
-    const hccl_team_t team = hccl_team_by_node(c);
-    const hccl_map_t map = hccl_map_even(0, 1);
-    const int root = hccl_by_node(c, c->root);
-
-    if (NULL == b) {
-        return HCCL_ERR_NOMEM;
-    }
-    hccl_part_scatter(b, &team, root, &map, HCCL_BASE_RECV, HCCL_BASE_RECV);
-    hccl_part_ring_allgather(b, &team, &map, HCCL_BASE_RECV, root);
-    return hccl_build_finish(b, plan);
 }

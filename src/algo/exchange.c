@@ -65,8 +65,8 @@ static hccl_round_t nhr(int n, int i)
 const hccl_pattern_t hccl_pattern_ring = {linear_rounds, ring, .linear = true};
 static const hccl_pattern_t with_rings = {linear_rounds, ring, .linear = true, .turns = true};
 static const hccl_pattern_t with_pairs = {linear_rounds, pairwise, .linear = true};
-static const hccl_pattern_t with_nhr = {log_rounds, nhr, .reversed = true};
-static const hccl_pattern_t with_nb = {log_rounds, nb, .linear = false};
+const hccl_pattern_t hccl_pattern_nhr = {log_rounds, nhr, .reversed = true};
+const hccl_pattern_t hccl_pattern_nb = {log_rounds, nb, .linear = false};
 
 static void doubling(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
                      int first, int cuts)
@@ -87,7 +87,7 @@ static void halving(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src
 
     (void) cuts;
     hccl_part_halving(b, team, &map, tmp, src, dst);
-    hccl_part_unhalving(b, team, &map, dst);
+    hccl_part_unhalving(b, team, &map, dst, -1);
 }
 
 static void double_tree(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
@@ -109,9 +109,9 @@ static const hccl_way_t ways[] = {
     {"ahc", HCCL_RAILS_ALL, .pattern = &hccl_pattern_ring},
     {"2d", HCCL_RAILS_SOME, .pattern = &hccl_pattern_ring},
     {"pairwise", HCCL_RAILS_SOME, .pattern = &with_pairs},
-    {"nhr", HCCL_RAILS_SOME, .pattern = &with_nhr},
-    {"nb", HCCL_RAILS_SOME, .pattern = &with_nb},
-    {"bruck", HCCL_RAILS_ONE, .pattern = &with_nb},
+    {"nhr", HCCL_RAILS_SOME, .pattern = &hccl_pattern_nhr},
+    {"nb", HCCL_RAILS_SOME, .pattern = &hccl_pattern_nb},
+    {"bruck", HCCL_RAILS_ONE, .pattern = &hccl_pattern_nb},
     {"rd", HCCL_RAILS_ONE, .across = doubling, .cuts = uncut},
     {"rd_slices", HCCL_RAILS_SOME, .across = doubling, .cuts = uncut},
     {"slices", HCCL_RAILS_SOME, .across = doubling, .cuts = uncut},

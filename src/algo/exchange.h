@@ -32,7 +32,7 @@ typedef struct hccl_pattern {
     bool turns; /* linear; of several exchanges at once, each goes round in another way */
 } hccl_pattern_t;
 
-extern const hccl_pattern_t hccl_pattern_ring;
+extern const hccl_pattern_t hccl_pattern_ring, hccl_pattern_nhr, hccl_pattern_nb;
 
 /** What an algorithm does between nodes, or between all ranks: a pattern, backwards and forwards; or a
  *  whole allreduce of `cuts` positions from `first` on, dst = src of all members combined. */
@@ -110,7 +110,21 @@ void hccl_exchange_reduced(hccl_exchange_t *x, int i);
 /** The members whose blocks meet mine in round i of reducing (sent false), or that I send. */
 hccl_round_t hccl_exchange_touched(const hccl_exchange_t *x, int i, bool sent);
 
+/** Starts one message for each run of the members whose `round` is i; the caller waits. */
+void hccl_exchange_marked(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, bool send,
+                          int peer, int base, const int *round, int i);
+
 /* ---- whole exchanges ------------------------------------------------------------- */
+
+/** The root's base to all members: scattered on the ways of gathering backwards, so that what is for
+ *  several members goes together as far as it can (linear patterns: straight), then gathered, but for
+ *  what a member has passed on before: each block comes to each member once. No turns. */
+void hccl_part_scattering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int root,
+                          int base);
+
+/** The slots of all members to the root, on the ways of gathering. */
+void hccl_part_collecting(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int root,
+                          int base);
 
 /** Every member's slot of base to all members, for `count` teams with the same members at once. */
 void hccl_part_gathering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int count,

@@ -26,6 +26,18 @@ int hccl_pairs_member(const hccl_pairs_t *pairs, int v)
     return v < pairs->surplus ? 2 * v : v + pairs->surplus;
 }
 
+/* The partner that a member is or belongs to. */
+static int partner_of(const hccl_pairs_t *pairs, int member)
+{
+    return member < 2 * pairs->surplus ? member / 2 : member - pairs->surplus;
+}
+
+/* Whether a neighbour stands in for a member. */
+static bool stood_in_for(const hccl_pairs_t *pairs, int member)
+{
+    return member < 2 * pairs->surplus && 1 == member % 2;
+}
+
 /* The rank of partner v. */
 static int partner_rank(const hccl_team_t *team, const hccl_pairs_t *pairs, int v)
 {
@@ -129,12 +141,13 @@ void hccl_part_halving(hccl_builder_t *b, const hccl_team_t *team, const hccl_ma
 }
 
 void hccl_part_unhalving(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
-                         int base)
+                         int base, int root)
 {
     if (!hccl_team_member(team)) {
         return;
     }
     const hccl_pairs_t pairs = hccl_pairs_of(team);
+    const int source = 0 > root ? -1 : partner_of(&pairs, root);
 
     /* with the last partner of halving first: it has the other half of what was mine then */
     for (int bit = pairs.power / 2; 0 <= pairs.me && 0 < bit; bit /= 2) {
@@ -143,11 +156,90 @@ void hccl_part_unhalving(hccl_builder_t *b, const hccl_team_t *team, const hccl_
         const int have = hccl_part_slot(&pairs, pairs.me) & ~(width - 1);
         const int want = have ^ width;
 
-        hccl_build_send(b, peer, base, hccl_map_first(map, have), hccl_map_count(map, have, width));
-        hccl_build_recv(b, peer, base, hccl_map_first(map, want), hccl_map_count(map, want, width));
+        /* a partner who differs from the source in lower bits alone has passed on the other half */
+        if (0 > source || (pairs.me ^ bit ^ source) >= bit) {
+            hccl_build_send(b, peer, base, hccl_map_first(map, have),
+                            hccl_map_count(map, have, width));
+        }
+        if (0 > source || (pairs.me ^ source) >= bit) {
+            hccl_build_recv(b, peer, base, hccl_map_first(map, want),
+                            hccl_map_count(map, want, width));
+        }
         hccl_build_wait(b);
     }
-    pairs_leave(b, team, &pairs, base, hccl_map_first(map, 0), hccl_map_count(map, 0, pairs.power));
+    if (0 > root || !stood_in_for(&pairs, root) || (root != team->me && root != team->me + 1)) {
+        pairs_leave(b, team, &pairs, base, hccl_map_first(map, 0),
+                    hccl_map_count(map, 0, pairs.power));
+    }
+}
+
+/* Halving of which only what comes from one partner is done (away), or unhalving of which only what goes
+ * to him is. In the step over `bit`, partners who differ from him in lower bits alone have to do with
+ * those who differ in that bit too. */
+static void rooted_step(hccl_builder_t *b, const hccl_team_t *team, const hccl_pairs_t *pairs,
+                        const hccl_map_t *map, int root, int base, int bit, bool away)
+{
+    const int apart = pairs->me ^ root, width = pairs->power / bit / 2;
+    const bool near = apart < bit;
+    const int slot = hccl_part_slot(pairs, near ? pairs->me ^ bit : pairs->me) & ~(width - 1);
+    const int first = hccl_map_first(map, slot), count = hccl_map_count(map, slot, width);
+    const int peer = partner_rank(team, pairs, pairs->me ^ bit);
+
+    if (apart >= 2 * bit) {
+        return;
+    }
+    if (away == near) {
+        hccl_build_send(b, peer, base, first, count);
+    } else {
+        hccl_build_recv(b, peer, base, first, count);
+    }
+    hccl_build_wait(b);
+}
+
+/* Everything, between a root and the neighbour who stands in for it. */
+static void rooted_pair(hccl_builder_t *b, const hccl_team_t *team, const hccl_pairs_t *pairs,
+                        const hccl_map_t *map, int root, int base, bool away)
+{
+    const int all = hccl_map_count(map, 0, pairs->power), first = hccl_map_first(map, 0);
+    const bool at_root = team->me == root;
+
+    if (!stood_in_for(pairs, root) || (!at_root && team->me != root - 1)) {
+        return;
+    }
+    if (at_root == away) {
+        hccl_build_send(b, hccl_team_rank(team, at_root ? root - 1 : root), base, first, all);
+    } else {
+        hccl_build_recv(b, hccl_team_rank(team, at_root ? root - 1 : root), base, first, all);
+    }
+    hccl_build_wait(b);
+}
+
+void hccl_part_halving_scatter(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
+                               int root, int base)
+{
+    if (!hccl_team_member(team)) {
+        return;
+    }
+    const hccl_pairs_t pairs = hccl_pairs_of(team);
+
+    rooted_pair(b, team, &pairs, map, root, base, true);
+    for (int bit = 1; 0 <= pairs.me && bit < pairs.power; bit *= 2) {
+        rooted_step(b, team, &pairs, map, partner_of(&pairs, root), base, bit, true);
+    }
+}
+
+void hccl_part_halving_gather(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
+                              int root, int base)
+{
+    if (!hccl_team_member(team)) {
+        return;
+    }
+    const hccl_pairs_t pairs = hccl_pairs_of(team);
+
+    for (int bit = pairs.power / 2; 0 <= pairs.me && 0 < bit; bit /= 2) {
+        rooted_step(b, team, &pairs, map, partner_of(&pairs, root), base, bit, false);
+    }
+    rooted_pair(b, team, &pairs, map, root, base, false);
 }
 
 void hccl_part_scan(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,

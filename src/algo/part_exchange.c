@@ -107,6 +107,26 @@ static void messages(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t 
     }
 }
 
+void hccl_exchange_marked(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, bool send,
+                          int peer, int base, const int *round, int i)
+{
+    x->low = x->n;
+    x->end = 0;
+    for (int member = 0; member < x->n; member++) {
+        const int slot = x->slot[member];
+
+        if (i == round[member]) {
+            x->run[slot] = PLAIN;
+            x->low = slot < x->low ? slot : x->low;
+            x->end = slot < x->end ? x->end : slot + 1;
+        }
+    }
+    messages(b, x, s, send, peer, base, base);
+    for (int slot = x->low; slot < x->end; slot++) {
+        x->run[slot] = ABSENT;
+    }
+}
+
 int hccl_exchange_order(const hccl_exchange_t *x, hccl_builder_t *b, const hccl_case_t *c)
 {
     if (!x->pattern->reversed) {

@@ -273,9 +273,19 @@ void hccl_part_doubling(hccl_builder_t *b, const hccl_team_t *team, int tmp, int
 void hccl_part_halving(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map, int tmp,
                        int src, int acc);
 
-/** The reverse of halving: every partner's slot of base to all members. */
+/** The reverse of halving: every partner's slot of base to all members. After halving_scatter from
+ *  `root` (else -1), without what that has brought: each position comes to each member once. */
 void hccl_part_unhalving(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
-                         int base);
+                         int base, int root);
+
+/** Every partner's slot of base from the root, in messages of half, a quarter, ... of all. A root for
+ *  whom a neighbour stands in sends it all. */
+void hccl_part_halving_scatter(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
+                               int root, int base);
+
+/** The reverse: the slots of all partners to the root. */
+void hccl_part_halving_gather(hccl_builder_t *b, const hccl_team_t *team, const hccl_map_t *map,
+                              int root, int base);
 
 /** The slot of partner v: the bits of v reversed. */
 int hccl_part_slot(const hccl_pairs_t *pairs, int v);

@@ -3,6 +3,7 @@
  *
  * Reduce: on one node, hierarchical, and flat. Only the root may touch RECV.
  */
+#include "algo/exchange.h"
 #include "algo/tiers.h"
 
 /* What happens between nodes to one slice of `cuts` positions: member root's dst = all src. */
@@ -67,14 +68,51 @@ static void across_line(hccl_builder_t *b, const hccl_team_t *team, int root, in
     }
 }
 
+static void across_pattern(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
+                           int dst, int first, const hccl_pattern_t *pattern)
+{
+    const hccl_stream_t s = {*team, hccl_map_even(first, 1), 1};
+    const int acc = pattern->linear ? tmp : dst;
+    hccl_exchange_t x;
+
+    if (HCCL_OK == hccl_exchange_open(&x, pattern, team->n)) {
+        hccl_part_reducing(b, &x, &s, 1, src, acc, tmp, dst);
+        hccl_part_collecting(b, &x, &s, root, dst);
+    } else {
+        hccl_build_fail(b, HCCL_ERR_NOMEM);
+    }
+    hccl_exchange_close(&x);
+}
+
 static void across_ring(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
                         int dst, int first, int cuts)
+{
+    (void) cuts;
+    across_pattern(b, team, root, tmp, src, dst, first, &hccl_pattern_ring);
+}
+
+static void across_nhr(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
+                       int dst, int first, int cuts)
+{
+    (void) cuts;
+    across_pattern(b, team, root, tmp, src, dst, first, &hccl_pattern_nhr);
+}
+
+static void across_nb(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
+                      int dst, int first, int cuts)
+{
+    (void) cuts;
+    across_pattern(b, team, root, tmp, src, dst, first, &hccl_pattern_nb);
+}
+
+static void across_rhd(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
+                       int dst, int first, int cuts)
 {
     const hccl_map_t map = hccl_map_even(first, 1);
 
     (void) cuts;
-    hccl_part_ring_reduce_scatter(b, team, &map, tmp, src, dst);
-    hccl_part_gather(b, team, root, &map, dst, dst);
+    hccl_part_halving(b, team, &map, tmp, src, dst);
+    hccl_part_halving_gather(b, team, &map, root, dst);
 }
 
 /* The same as hierarchical where the nodes are divided alike: every rank has a slice. */
@@ -197,6 +235,24 @@ int hccl_algo_reduce_hier_ring(const hccl_case_t *c, int algorithm, hccl_plan_t 
                         across_ring);
 }
 
+int hccl_algo_reduce_hier_nhr(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->min_local, c->shape->nnodes, HCCL_TREE_CHAIN,
+                        across_nhr);
+}
+
+int hccl_algo_reduce_hier_nb(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->min_local, c->shape->nnodes, HCCL_TREE_CHAIN,
+                        across_nb);
+}
+
+int hccl_algo_reduce_hier_rhd(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->min_local, hccl_part_power(c->shape->nnodes),
+                        HCCL_TREE_CHAIN, across_rhd);
+}
+
 static int tiered(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_tiers_t *t)
 {
     hccl_builder_t *b = hccl_build_start(c, algorithm, t->n);
@@ -276,4 +332,22 @@ int hccl_algo_reduce_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **pla
 {
     return flat(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
                 c->shape->nranks, HCCL_TREE_CHAIN, across_ring);
+}
+
+int hccl_algo_reduce_nhr(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+                c->shape->nranks, HCCL_TREE_CHAIN, across_nhr);
+}
+
+int hccl_algo_reduce_nb(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+                c->shape->nranks, HCCL_TREE_CHAIN, across_nb);
+}
+
+int hccl_algo_reduce_rhd(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_team_all(c), c->root, hccl_part_power(c->shape->nranks),
+                HCCL_TREE_CHAIN, across_rhd);
 }

@@ -49,11 +49,6 @@ static bool once_in(const traffic_t *t)
     return t->in == (t->node == t->root_node ? 0 : t->n);
 }
 
-static bool at_most_once_in(const traffic_t *t)
-{
-    return t->in <= t->n;
-}
-
 /* A tree: each node but the root's sends its result once. */
 static bool once_out(const traffic_t *t)
 {
@@ -160,6 +155,42 @@ static bool short_gather(const traffic_t *t)
     return gathers_all(t) && t->rounds == log_nodes(t);
 }
 
+/* ceil(log2 H), or of the power of two below H, and one more to and from the nodes beyond it. */
+static uint64_t halving_rounds(const traffic_t *t)
+{
+    uint64_t rounds = 0, h = (uint64_t) t->shape->nnodes, p = 1;
+    for (; 2 * p <= h; p *= 2) {
+        rounds++;
+    }
+    return 2 * rounds + (p == h ? 0 : 2);
+}
+
+/* Scattered and gathered, each in the rounds of a tree. */
+static bool short_bcast(const traffic_t *t)
+{
+    return once_in(t) && t->rounds <= 2 * log_nodes(t);
+}
+
+static bool halving_bcast(const traffic_t *t)
+{
+    return once_in(t) && t->rounds <= halving_rounds(t);
+}
+
+/* (H-1)/H n is combined elsewhere, and others' shares, as many again at most, are passed to the root. */
+static bool short_reduce(const traffic_t *t)
+{
+    uint64_t h = (uint64_t) t->shape->nnodes, combined = (h - 1) * t->n / h;
+    bool root = t->node == t->root_node;
+    return t->rounds <= 2 * log_nodes(t) && t->in <= 2 * combined
+           && (root ? t->out == combined && t->in == 2 * combined : t->out >= t->n);
+}
+
+static bool halving_reduce(const traffic_t *t)
+{
+    bool root = t->node == t->root_node;
+    return t->rounds <= halving_rounds(t) && t->in <= 3 * t->n && (root || t->out >= t->n);
+}
+
 /* A node's own blocks come to it from lg H others, which is more than the ring's one where other nodes
  * are smaller. */
 static bool short_scatter(const traffic_t *t)
@@ -210,7 +241,16 @@ static const struct {
      "n into each node, at most n out of each"},
     {HCCL_COLL_BCAST, "hier_binary", once_in, "n into each node"},
     {HCCL_COLL_BCAST, "hier_chain", once_in, "n into each node"},
-    {HCCL_COLL_BCAST, "hier_scatter_ring", at_most_once_in, "at most n into each node"},
+    {HCCL_COLL_BCAST, "hier_scatter_ring", once_in, "n into each node"},
+    {HCCL_COLL_BCAST, "hier_scatter_nhr", short_bcast, "n into each node, 2 lg H rounds"},
+    {HCCL_COLL_BCAST, "hier_scatter_nb", short_bcast, "n into each node, 2 lg H rounds"},
+    {HCCL_COLL_BCAST, "hier_scatter_rhd", halving_bcast,
+     "n into each node, 2 lg H rounds, H no power of two: 2 lg P + 2"},
+    {HCCL_COLL_REDUCE, "hier_nhr", short_reduce,
+     "at most 2(H-1)/H n into each node, 2 lg H rounds"},
+    {HCCL_COLL_REDUCE, "hier_nb", short_reduce, "at most 2(H-1)/H n into each node, 2 lg H rounds"},
+    {HCCL_COLL_REDUCE, "hier_rhd", halving_reduce,
+     "at most 3 n into each node, 2 lg H rounds, H no power of two: 2 lg P + 2"},
     {HCCL_COLL_REDUCE, "hier_chain", once_out, "n out of each node"},
     {HCCL_COLL_REDUCE, "hier_line", once_out, "n out of each node"},
     {HCCL_COLL_REDUCE, "hier_tree", once_out, "n out of each node"},

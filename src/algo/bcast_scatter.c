@@ -1,0 +1,168 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Bcast of long vectors: scatter from the root, then allgather. Between nodes several ranks of each do
+ * so, each with its own part of the vector, and each byte enters each node once.
+ */
+#include "algo/exchange.h"
+
+/* The `cuts` positions of member root's base from `first` on to all members. */
+typedef void (*across_t)(hccl_builder_t *b, const hccl_team_t *team, int root, int base, int first,
+                         int cuts);
+
+static void across_pattern(hccl_builder_t *b, const hccl_team_t *team, int root, int base,
+                           int first, const hccl_pattern_t *pattern)
+{
+    const hccl_stream_t s = {*team, hccl_map_even(first, 1), 1};
+    hccl_exchange_t x;
+
+    if (HCCL_OK == hccl_exchange_open(&x, pattern, team->n)) {
+        hccl_part_scattering(b, &x, &s, root, base);
+    } else {
+        hccl_build_fail(b, HCCL_ERR_NOMEM);
+    }
+    hccl_exchange_close(&x);
+}
+
+static void across_ring(hccl_builder_t *b, const hccl_team_t *team, int root, int base, int first,
+                        int cuts)
+{
+    (void) cuts;
+    across_pattern(b, team, root, base, first, &hccl_pattern_ring);
+}
+
+static void across_nhr(hccl_builder_t *b, const hccl_team_t *team, int root, int base, int first,
+                       int cuts)
+{
+    (void) cuts;
+    across_pattern(b, team, root, base, first, &hccl_pattern_nhr);
+}
+
+static void across_nb(hccl_builder_t *b, const hccl_team_t *team, int root, int base, int first,
+                      int cuts)
+{
+    (void) cuts;
+    across_pattern(b, team, root, base, first, &hccl_pattern_nb);
+}
+
+static void across_rhd(hccl_builder_t *b, const hccl_team_t *team, int root, int base, int first,
+                       int cuts)
+{
+    const hccl_map_t map = hccl_map_even(first, 1);
+
+    (void) cuts;
+    hccl_part_halving_scatter(b, team, &map, root, base);
+    hccl_part_unhalving(b, team, &map, base, root);
+}
+
+/* In the root's node: it publishes one part after the other, whose owners send them on at once. A single
+ * part is sent by the root itself. */
+static void at_home(hccl_builder_t *b, const hccl_case_t *c, int rails, int cuts, across_t across)
+{
+    const hccl_node_t home = hccl_node_of(c, c->root);
+    const int me = c->shape->local_of[c->me], own = me < rails ? me : -1;
+    const hccl_slices_t whole = {1, home.me, hccl_map_even(0, cuts)};
+    const hccl_team_t leaders = hccl_team_leaders(c, c->root);
+
+    if (1 == rails) {
+        hccl_part_node_spread(b, c, &whole, HCCL_BASE_RECV);
+        across(b, &leaders, home.node, HCCL_BASE_RECV, 0, cuts);
+        return;
+    }
+    const int pub = hccl_build_publications(b, rails, cuts);
+
+    for (int r = 0; r < rails; r++) {
+        if (c->me == c->root) {
+            hccl_build_publish(b, pub + r, HCCL_BASE_RECV, r * cuts, cuts);
+            continue;
+        }
+        hccl_build_fetch(b, HCCL_BASE_RECV, r * cuts, cuts, home.me, pub + r, r * cuts, r * cuts);
+        if (r == own) {
+            const hccl_team_t rail = hccl_team_rail(c, own);
+
+            across(b, &rail, home.node, HCCL_BASE_RECV, own * cuts, cuts);
+        }
+    }
+    if (c->me == c->root && 0 <= own) {
+        const hccl_team_t rail = hccl_team_rail(c, own);
+
+        across(b, &rail, home.node, HCCL_BASE_RECV, own * cuts, cuts);
+    }
+}
+
+static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int cuts,
+                        across_t across)
+{
+    const int rails = c->shape->min_local, me = c->shape->local_of[c->me];
+    const int home = c->shape->node_of[c->root];
+    const hccl_slices_t cut = {rails, 0, hccl_map_even(0, cuts)};
+    hccl_builder_t *b = hccl_build_start(c, algorithm, rails * cuts);
+
+    if (NULL == b) {
+        return HCCL_ERR_NOMEM;
+    }
+    if (home == c->shape->node_of[c->me]) {
+        at_home(b, c, rails, cuts, across);
+        return hccl_build_finish(b, plan);
+    }
+    if (me < rails) {
+        const hccl_team_t rail = 1 == rails ? hccl_team_leaders(c, c->root) : hccl_team_rail(c, me);
+
+        across(b, &rail, home, HCCL_BASE_RECV, me * cuts, cuts);
+    }
+    hccl_part_node_spread(b, c, &cut, HCCL_BASE_RECV);
+    return hccl_build_finish(b, plan);
+}
+
+int hccl_algo_bcast_hier_scatter_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->nnodes, across_ring);
+}
+
+int hccl_algo_bcast_hier_scatter_nhr(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->nnodes, across_nhr);
+}
+
+int hccl_algo_bcast_hier_scatter_nb(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, c->shape->nnodes, across_nb);
+}
+
+int hccl_algo_bcast_hier_scatter_rhd(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return hierarchical(c, algorithm, plan, hccl_part_power(c->shape->nnodes), across_rhd);
+}
+
+/* Among all ranks, node after node. */
+static int flat(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int cuts, across_t across)
+{
+    hccl_builder_t *b = hccl_build_start(c, algorithm, cuts);
+    const hccl_team_t team = hccl_team_by_node(c);
+
+    if (NULL == b) {
+        return HCCL_ERR_NOMEM;
+    }
+    across(b, &team, hccl_by_node(c, c->root), HCCL_BASE_RECV, 0, cuts);
+    return hccl_build_finish(b, plan);
+}
+
+int hccl_algo_bcast_scatter_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, c->shape->nranks, across_ring);
+}
+
+int hccl_algo_bcast_scatter_nhr(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, c->shape->nranks, across_nhr);
+}
+
+int hccl_algo_bcast_scatter_nb(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, c->shape->nranks, across_nb);
+}
+
+int hccl_algo_bcast_scatter_rhd(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return flat(c, algorithm, plan, hccl_part_power(c->shape->nranks), across_rhd);
+}
