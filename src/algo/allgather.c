@@ -54,13 +54,14 @@ int hccl_algo_allgather_tier_slices(const hccl_case_t *c, int algorithm, hccl_pl
     return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
 }
 
-/* Each byte enters each node once. */
+/* Each byte enters each node once. Where all ranks of nodes of different size serve, a block travels on a
+ * rail of its own rank; so unless each round is shared at once, it is soon enough when the rest is. */
 int hccl_algo_allgather_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     hccl_hier_t h;
     const int rc = hccl_hier_start(&h, c, algorithm, HCCL_HIER_GATHER);
 
-    if (HCCL_OK == rc && h.groups) {
+    if (HCCL_OK == rc && (h.groups || (h.rails.all && !h.round_by_round))) {
         hccl_part_own(h.b, c);
         hccl_hier_gather(&h, HCCL_BASE_RECV, -1);
     } else if (HCCL_OK == rc) {

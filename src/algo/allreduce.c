@@ -124,7 +124,7 @@ static int flat_by_node(const hccl_case_t *c, int algorithm, const hccl_way_t *w
         const hccl_stream_t s[2] = {{team, hccl_map_even(0, 1), hccl_exchange_turn(&x, 0)},
                                     {team, hccl_map_even(n, 1), hccl_exchange_turn(&x, 1)}};
         const int tmp = hccl_build_scratch(b, parts * n);
-        const int acc = way->pattern->linear ? tmp : HCCL_BASE_RECV;
+        const int acc = way->pattern->passes ? tmp : HCCL_BASE_RECV;
 
         hccl_part_reducing(b, &x, s, parts, HCCL_BASE_SEND, acc, tmp, HCCL_BASE_RECV);
         hccl_part_gathering(b, &x, s, parts, HCCL_BASE_RECV, -1);

@@ -62,8 +62,9 @@ static hccl_round_t nhr(int n, int i)
                           .count = (n - 1 + distance) / (2 * distance)};
 }
 
-const hccl_pattern_t hccl_pattern_ring = {linear_rounds, ring, .linear = true};
-static const hccl_pattern_t with_rings = {linear_rounds, ring, .linear = true, .turns = true};
+const hccl_pattern_t hccl_pattern_ring = {linear_rounds, ring, .linear = true, .passes = true};
+static const hccl_pattern_t with_rings = {linear_rounds, ring, .linear = true, .passes = true,
+                                          .turns = true};
 static const hccl_pattern_t with_pairs = {linear_rounds, pairwise, .linear = true};
 const hccl_pattern_t hccl_pattern_nhr = {log_rounds, nhr, .reversed = true};
 const hccl_pattern_t hccl_pattern_nb = {log_rounds, nb, .linear = false};
@@ -107,6 +108,9 @@ static const hccl_way_t ways[] = {
     {"multi_ring", HCCL_RAILS_SOME, .pattern = &with_rings},
     {"pipeline", HCCL_RAILS_SOME, .pattern = &hccl_pattern_ring, .piped = true},
     {"ahc", HCCL_RAILS_ALL, .pattern = &hccl_pattern_ring},
+    {"ahc_nhr", HCCL_RAILS_ALL, .pattern = &hccl_pattern_nhr},
+    {"ahc_nb", HCCL_RAILS_ALL, .pattern = &hccl_pattern_nb},
+    {"ahc_pairwise", HCCL_RAILS_ALL, .pattern = &with_pairs},
     {"2d", HCCL_RAILS_SOME, .pattern = &hccl_pattern_ring},
     {"pairwise", HCCL_RAILS_SOME, .pattern = &with_pairs},
     {"nhr", HCCL_RAILS_SOME, .pattern = &hccl_pattern_nhr},

@@ -28,6 +28,7 @@ typedef struct hccl_pattern {
     int (*rounds)(int n);
     hccl_round_t (*round)(int n, int i);
     bool linear; /* as many rounds as members, one block in each */
+    bool passes; /* linear; reducing: what comes in one round is sent on in the next one */
     bool reversed;
     bool turns; /* linear; of several exchanges at once, each goes round in another way */
 } hccl_pattern_t;
@@ -100,7 +101,7 @@ void hccl_exchange_reduce(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stre
                           int acc, int tmp, int i);
 
 /** After the wait: acc = what has come combined with mine; in the last round dst, for my block.
- *  acc and tmp may be the same area if the pattern is linear. */
+ *  acc and tmp may be the same area if the pattern passes what comes. */
 void hccl_exchange_combine(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int src,
                            int acc, int tmp, int dst, int i);
 

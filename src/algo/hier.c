@@ -174,7 +174,7 @@ void hccl_hier_reduce(hccl_hier_t *h, int src, int area, int tmp, int dst)
     const int rounds = hccl_exchange_rounds(&h->x);
     int pub;
     const int from = reduce_inside(h, src, area, &pub);
-    const int acc = h->x.pattern->linear ? tmp : area;
+    const int acc = h->x.pattern->passes ? tmp : area;
     const hccl_round_t own = {.count = 1};
 
     for (int i = 0; i < rounds; i++) {

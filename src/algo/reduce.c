@@ -72,7 +72,7 @@ static void across_pattern(hccl_builder_t *b, const hccl_team_t *team, int root,
                            int dst, int first, const hccl_pattern_t *pattern)
 {
     const hccl_stream_t s = {*team, hccl_map_even(first, 1), 1};
-    const int acc = pattern->linear ? tmp : dst;
+    const int acc = pattern->passes ? tmp : dst;
     hccl_exchange_t x;
 
     if (HCCL_OK == hccl_exchange_open(&x, pattern, team->n)) {

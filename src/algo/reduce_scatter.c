@@ -105,7 +105,7 @@ int hccl_algo_reduce_scatter_flat(const hccl_case_t *c, int algorithm, hccl_plan
     if (NULL != b) {
         rc = hccl_exchange_order(&x, b, c);
         const int tmp = hccl_build_scratch(b, n);
-        const int acc = way->pattern->linear ? tmp : hccl_build_scratch(b, n);
+        const int acc = way->pattern->passes ? tmp : hccl_build_scratch(b, n);
 
         hccl_part_reducing(b, &x, &s, 1, HCCL_BASE_SEND, acc, tmp, HCCL_BASE_RECV);
         rc = HCCL_OK == rc ? hccl_build_finish(b, plan) : rc;

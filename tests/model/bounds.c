@@ -105,6 +105,13 @@ static bool scatters_all(const traffic_t *t)
     return t->in <= t->n - t->smallest && t->out == t->n - t->mine;
 }
 
+/* The same, straight from each other node. */
+static bool scatters_straight(const traffic_t *t)
+{
+    uint64_t others = (uint64_t) t->shape->nnodes - 1;
+    return t->in == others * t->mine && t->out == t->n - t->mine && t->rounds == others;
+}
+
 static bool exchanges_all(const traffic_t *t)
 {
     return t->out == t->mine * (t->n - t->mine) && t->in == t->out;
@@ -213,6 +220,11 @@ static bool shared_allreduce(const traffic_t *t)
     return ring_allreduce(t) && t->busiest * t->mine == t->out;
 }
 
+static bool shared_short_allreduce(const traffic_t *t)
+{
+    return shared_allreduce(t) && t->rounds == 2 * log_nodes(t);
+}
+
 static const struct {
     hccl_coll_t coll;
     const char *name;
@@ -231,6 +243,12 @@ static const struct {
     {HCCL_COLL_ALLREDUCE, "hier_2d", split_allreduce,
      "out and in of each node 2(H-1)/H n for 3/4 of it, L times that for 1/4"},
     {HCCL_COLL_ALLREDUCE, "hier_ahc", shared_allreduce,
+     "out and in of each node 2(H-1)/H n, all its ranks alike"},
+    {HCCL_COLL_ALLREDUCE, "hier_ahc_nhr", shared_short_allreduce,
+     "out and in of each node 2(H-1)/H n, all its ranks alike, 2 lg H rounds"},
+    {HCCL_COLL_ALLREDUCE, "hier_ahc_nb", shared_short_allreduce,
+     "out and in of each node 2(H-1)/H n, all its ranks alike, 2 lg H rounds"},
+    {HCCL_COLL_ALLREDUCE, "hier_ahc_pairwise", shared_allreduce,
      "out and in of each node 2(H-1)/H n, all its ranks alike"},
     {HCCL_COLL_ALLREDUCE, "hier_double_tree", up_and_down, "at most 2 n out and in of each node"},
     {HCCL_COLL_BCAST, "hier_tree", once_in, "n into each node"},
@@ -262,9 +280,15 @@ static const struct {
     {HCCL_COLL_ALLGATHER, "hier_bruck", gathers_all, "(H-1)/H n into each node"},
     {HCCL_COLL_ALLGATHER, "hier_nhr", short_gather, "(H-1)/H n into each node, lg H rounds"},
     {HCCL_COLL_ALLGATHER, "hier_nb", short_gather, "(H-1)/H n into each node, lg H rounds"},
+    {HCCL_COLL_ALLGATHER, "hier_ahc_nhr", short_gather, "(H-1)/H n into each node, lg H rounds"},
+    {HCCL_COLL_ALLGATHER, "hier_ahc_nb", short_gather, "(H-1)/H n into each node, lg H rounds"},
+    {HCCL_COLL_ALLGATHER, "hier_ahc_pairwise", gathers_all, "(H-1)/H n into each node"},
     {HCCL_COLL_ALLGATHER, "hier_ahc", gathers_all, "(H-1)/H n into each node"},
     {HCCL_COLL_ALLGATHERV, "hier_nhr", short_gather, "(H-1)/H n into each node, lg H rounds"},
     {HCCL_COLL_ALLGATHERV, "hier_nb", short_gather, "(H-1)/H n into each node, lg H rounds"},
+    {HCCL_COLL_ALLGATHERV, "hier_ahc_nhr", short_gather, "(H-1)/H n into each node, lg H rounds"},
+    {HCCL_COLL_ALLGATHERV, "hier_ahc_nb", short_gather, "(H-1)/H n into each node, lg H rounds"},
+    {HCCL_COLL_ALLGATHERV, "hier_ahc_pairwise", gathers_all, "(H-1)/H n into each node"},
     {HCCL_COLL_ALLGATHERV, "hier_ahc", gathers_all, "(H-1)/H n into each node"},
     {HCCL_COLL_ALLGATHERV, "hier_ring", gathers_all, "(H-1)/H n into each node"},
     {HCCL_COLL_ALLGATHERV, "hier_bruck", gathers_all, "(H-1)/H n into each node"},
@@ -272,6 +296,12 @@ static const struct {
      "(H-1)/H n out of each node, lg H rounds"},
     {HCCL_COLL_REDUCE_SCATTER, "hier_nb", short_scatter, "(H-1)/H n out of each node, lg H rounds"},
     {HCCL_COLL_REDUCE_SCATTER, "hier_pipeline", scatters_all, "(H-1)/H n out of each node"},
+    {HCCL_COLL_REDUCE_SCATTER, "hier_ahc_nhr", short_scatter,
+     "(H-1)/H n out of each node, lg H rounds"},
+    {HCCL_COLL_REDUCE_SCATTER, "hier_ahc_nb", short_scatter,
+     "(H-1)/H n out of each node, lg H rounds"},
+    {HCCL_COLL_REDUCE_SCATTER, "hier_ahc_pairwise", scatters_straight,
+     "(H-1)/H n out of each node"},
     {HCCL_COLL_REDUCE_SCATTER, "hier_ahc", scatters_all, "(H-1)/H n out of each node"},
     {HCCL_COLL_REDUCE_SCATTER, "hier_ring", scatters_all, "(H-1)/H n out of each node"},
     {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_nhr", short_scatter,
@@ -279,6 +309,12 @@ static const struct {
     {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_nb", short_scatter,
      "(H-1)/H n out of each node, lg H rounds"},
     {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_pipeline", scatters_all, "(H-1)/H n out of each node"},
+    {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_ahc_nhr", short_scatter,
+     "(H-1)/H n out of each node, lg H rounds"},
+    {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_ahc_nb", short_scatter,
+     "(H-1)/H n out of each node, lg H rounds"},
+    {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_ahc_pairwise", scatters_straight,
+     "(H-1)/H n out of each node"},
     {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_ahc", scatters_all, "(H-1)/H n out of each node"},
     {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_ring", scatters_all, "(H-1)/H n out of each node"},
     {HCCL_COLL_ALLTOALL, "hier", exchanges_at_once, "L^2 (H-1) m out of each node, H-1 messages"},
