@@ -11,6 +11,7 @@
 #include "entry/entry.h"
 #include "tier/region.h"
 #include "topo/detect.h"
+#include "topo/links.h"
 
 /** The parameters, as registered (coll_hccl_params.c). */
 typedef struct hccl_params {
@@ -43,6 +44,15 @@ HCCL_CHECKED int hccl_params_check(void);
 /** The value of zero_copy; below HCCL_ZERO_COPY_NEVER when it is none of those accepted. */
 hccl_zero_copy_t hccl_params_zero_copy(void);
 
+/** The topology file, NULL: none; freed by hccl_params_forget. */
+const hccl_links_t *hccl_params_links(void);
+
+/** The texts for places and for ports of ranks: of the parameters, else of the file, else empty. */
+const char *hccl_params_topology(void);
+const char *hccl_params_port_map(void);
+
+void hccl_params_forget(void);
+
 /** What the parameters say about RDMA ports. */
 void hccl_params_ports(hccl_port_choice_t *choice);
 
@@ -74,6 +84,9 @@ void hccl_ports_choose(hccl_card_t *card, int index);
 /** On MPI_COMM_WORLD, if the user has asked for messages: which ports its ranks use, one line for each
  *  node that has any. */
 void hccl_ports_show(const ompi_communicator_t *comm, const hccl_shape_t *shape);
+
+/** On MPI_COMM_WORLD, likewise: the order of its nodes in rings, where it has one. */
+void hccl_ports_show_ring(const ompi_communicator_t *comm, const hccl_shape_t *shape);
 
 /** Publishes this process's card. Called when the component opens, before MPI_Init's exchange. */
 HCCL_CHECKED int hccl_procs_publish(const hccl_peer_t *mine);

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/pool.h"
@@ -85,6 +86,23 @@ static void set_engine(void)
     hccl_engine.oversubscribed = false; /* coll_hccl_module.c finds out */
 }
 
+/* The number of this host in the topology file, if it has weights. */
+static void find_site(hccl_card_t *card)
+{
+    char name[256] = "";
+    const hccl_links_t *links = hccl_params_links();
+    if (NULL == links || !links->weighted || 0 != gethostname(name, sizeof(name) - 1)) {
+        return;
+    }
+    card->site = hccl_links_find(links, name);
+    if (0 > card->site && 0 == ompi_process_info.my_local_rank) {
+        hccl_log_warn(
+            "topology file %s has no host %s: communicators with ranks of this host order "
+            "their rings by rank",
+            hccl_params.topo_file, name);
+    }
+}
+
 /* Replaces the detected place by the one that the topology parameter gives this rank, and its
  * index in its node. Ranks that the text puts on one node stay apart when they are on different
  * hosts. */
@@ -92,8 +110,9 @@ static int override_place(hccl_card_t *card, int *index)
 {
     char why[512];
     hccl_shape_t *shape;
-    const char *text = hccl_params.topology;
-    if (NULL == text || '\0' == text[0]) {
+    const char *text = hccl_params_topology();
+    if ('\0' == text[0]) {
+        find_site(card);
         return OMPI_SUCCESS;
     }
     int size = (int) ompi_process_info.num_procs;
@@ -108,6 +127,9 @@ static int override_place(hccl_card_t *card, int *index)
     card->l3 = place->l3;
     card->core = place->core;
     *index = shape->local_of[OMPI_PROC_MY_NAME->vpid];
+    card->site = place->node;
+    card->seat = shape->ringed ? shape->seat[place->node] : -1;
+    card->leads = shape->led && *index == shape->lead[place->node];
     hccl_shape_free(shape);
     return OMPI_SUCCESS;
 }
@@ -238,6 +260,7 @@ static int close_component(void)
         hccl_component_works = false;
     }
     hccl_procs_forget();
+    hccl_params_forget();
     hccl_mpool_leave();
     hccl_region_destroy();
     hccl_heap_destroy();

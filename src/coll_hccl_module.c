@@ -111,9 +111,10 @@ static bool same_settings(ompi_group_t *group, ompi_communicator_t *comm)
             hccl_log_error("rank %d of communicator %s %s, unlike rank %d. The component does not "
                            "serve this communicator",
                            i, comm->c_name,
-                           NULL == peer ? "does not run coll/hccl, or another version of it"
-                                        : "has other coll_hccl parameters; they must be the same "
-                                          "on all ranks",
+                           NULL == peer
+                               ? "does not run coll/hccl, or another version of it"
+                               : "has other coll_hccl parameters or another topology file; "
+                                 "they must be the same on all ranks",
                            ompi_comm_rank(comm));
         }
         return false;
@@ -167,7 +168,7 @@ static int shape_of(ompi_group_t *group, hccl_shape_t **shape, bool *crowded)
     }
     int rc = hccl_cards_crowded(cards, n, NULL == mine ? 0 : mine->card.cpus.host, crowded, &here);
     if (HCCL_OK == rc) {
-        rc = hccl_shape_from_cards(cards, n, shape);
+        rc = hccl_shape_from_cards(cards, n, hccl_params_links(), shape);
     }
     free(cards);
     if (here && !hccl_engine.oversubscribed) {
@@ -211,6 +212,7 @@ static int enable(mca_coll_base_module_t *module, ompi_communicator_t *comm)
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     hccl_ports_show(comm, shape);
+    hccl_ports_show_ring(comm, shape);
     size_t slot_bytes[HCCL_LANES];
     hccl_tuning_apply(comm, slot_bytes);
     hccl_comm_init(&m->hc, comm, shape, crowded, regions, slot_bytes);

@@ -167,20 +167,81 @@ static int check_slots(void)
     return complain("slots", text, "8, 16, 32 and 64");
 }
 
+static hccl_links_t *links;
+
+const hccl_links_t *hccl_params_links(void)
+{
+    return links;
+}
+
+void hccl_params_forget(void)
+{
+    hccl_links_free(links);
+    links = NULL;
+}
+
+static bool is_empty(const char *text)
+{
+    return NULL == text || '\0' == text[0];
+}
+
+const char *hccl_params_topology(void)
+{
+    const char *text = hccl_params.topology;
+    return !is_empty(text) ? text : NULL != links ? links->topology : "";
+}
+
+const char *hccl_params_port_map(void)
+{
+    const char *text = hccl_params.port_map;
+    return !is_empty(text) ? text : NULL != links ? links->ports : "";
+}
+
+/* What is wrong in a file is wrong on all hosts; that there is none may be so on one. */
+static int check_file(void)
+{
+    char why[HCCL_LINKS_WHY];
+    hccl_params_forget();
+    if (is_empty(hccl_params.topo_file)) {
+        return OMPI_SUCCESS;
+    }
+    int rc = hccl_links_read(hccl_params.topo_file, &links, why);
+    if (HCCL_OK == rc) {
+        return OMPI_SUCCESS;
+    }
+    links = NULL;
+    if (0 == OMPI_PROC_MY_NAME->vpid
+        || (HCCL_ERR_NOTSUP == rc && 0 == ompi_process_info.my_local_rank)) {
+        hccl_log_error("parameter coll_hccl_topo_file (HCCL_TOPO_FILE): %s. The component does not "
+                       "run with it",
+                       why);
+    }
+    return OMPI_ERR_BAD_PARAM;
+}
+
 static int check_topology(void)
 {
     char why[512];
     hccl_shape_t *shape;
-    int size = (int) ompi_process_info.num_procs;
-    const char *text = hccl_params.topology;
-    if (NULL == text || '\0' == text[0]) {
+    int size = (int) ompi_process_info.num_procs, nodes;
+    const char *text = hccl_params_topology();
+    if ('\0' == text[0]) {
         return OMPI_SUCCESS;
     }
-    if (HCCL_OK == hccl_shape_from_text(text, size, &shape, why, sizeof(why))) {
-        hccl_shape_free(shape);
-        return OMPI_SUCCESS;
+    if (HCCL_OK != hccl_shape_from_text(text, size, &shape, why, sizeof(why))) {
+        return complain("topology", text, why);
     }
-    return complain("topology", text, why);
+    nodes = shape->nnodes;
+    hccl_shape_free(shape);
+    if (NULL != links && links->weighted && links->nhosts != nodes) {
+        snprintf(
+            why, sizeof(why),
+            "a text with as many nodes as topology file %.200s has hosts, %d (for %d ranks this "
+            "one has %d)",
+            hccl_params.topo_file, links->nhosts, size, nodes);
+        return complain("topology", text, why);
+    }
+    return OMPI_SUCCESS;
 }
 
 void hccl_params_ports(hccl_port_choice_t *choice)
@@ -209,8 +270,8 @@ static int check_ports(void)
     if (HCCL_OK != hccl_port_list_read(hccl_params.ib_hca, &list, why, sizeof(why))) {
         return complain("ib_hca", hccl_params.ib_hca, why);
     }
-    if (HCCL_OK != hccl_port_map_find(hccl_params.port_map, 0, 0, &name, why, sizeof(why))) {
-        return complain("port_map", hccl_params.port_map, why);
+    if (HCCL_OK != hccl_port_map_find(hccl_params_port_map(), 0, 0, &name, why, sizeof(why))) {
+        return complain("port_map", hccl_params_port_map(), why);
     }
     return OMPI_SUCCESS;
 }
@@ -273,8 +334,8 @@ static int check_algorithms(void)
 int hccl_params_check(void)
 {
     static int (*const checks[])(void) = {check_unreadable, check_ranges,    check_slots,
-                                          check_topology,   check_ports,     check_inject,
-                                          check_zero_copy,  check_algorithms};
+                                          check_file,       check_topology,  check_ports,
+                                          check_inject,     check_zero_copy, check_algorithms};
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         int rc = checks[i]();
         if (OMPI_SUCCESS != rc) {
@@ -323,6 +384,9 @@ uint64_t hccl_params_hash(void)
     hash = MIX_##same##_##type(name);
 #include "base/params.def"
 #undef HCCL_PARAM
+    if (NULL != links) {
+        hash = mix(hash, &links->hash, sizeof(links->hash));
+    }
     for (int i = 0; i < HCCL_COLL_COUNT; i++) {
         hash = mix(hash, &hccl_params.offered[i], sizeof(bool));
         hash = mix_text(hash, hccl_params.algorithm[i]);

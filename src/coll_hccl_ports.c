@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * RDMA ports of processes: what the user has chosen, and the lines that tell which port is whose.
+ * RDMA ports of processes: what the user has chosen, and the lines that tell which port is whose and
+ * how rings go round.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static bool is_first(const hccl_port_name_t *name, int rank, int index)
     for (int i = 0; first && i < index; i++) {
         first =
             HCCL_OK
-                != hccl_port_map_find(hccl_params.port_map, rank - 1, i, &other, why, sizeof(why))
+                != hccl_port_map_find(hccl_params_port_map(), rank - 1, i, &other, why, sizeof(why))
             || 0 != memcmp(name, &other, sizeof(other));
     }
     return first;
@@ -39,7 +40,7 @@ void hccl_ports_choose(hccl_card_t *card, int index)
     char why[200];
     hccl_port_name_t name;
     const int rank = (int) OMPI_PROC_MY_NAME->vpid;
-    if (HCCL_OK != hccl_port_map_find(hccl_params.port_map, rank, index, &name, why, sizeof(why))
+    if (HCCL_OK != hccl_port_map_find(hccl_params_port_map(), rank, index, &name, why, sizeof(why))
         || '\0' == name.device[0]) {
         return;
     }
@@ -52,7 +53,8 @@ void hccl_ports_choose(hccl_card_t *card, int index)
             snprintf(number, sizeof(number), ":%d", name.number);
         }
         hccl_log_warn(
-            "coll_hccl_port_map gives this rank port %s%s, which this host does not have, "
+            "coll_hccl_port_map (or the topology file) gives this rank port %s%s, which this host "
+            "does not have, "
             "is down, has no GID for RoCE v2 or is left out by coll_hccl_ib_hca. Its port "
             "is chosen as for ranks that the map does not name",
             name.device, number);
@@ -78,11 +80,38 @@ static void show_node(const hccl_card_t *const *cards, const hccl_shape_t *shape
     }
 }
 
+static bool shows(const ompi_communicator_t *comm)
+{
+    return MPI_COMM_WORLD == comm && 1 <= hccl_params.verbose && hccl_params_is_given("verbose");
+}
+
+void hccl_ports_show_ring(const ompi_communicator_t *comm, const hccl_shape_t *shape)
+{
+    char line[900] = "";
+    size_t used = 0;
+    if (!shows(comm) || !shape->ringed
+        || 0 != ompi_comm_rank((ompi_communicator_t *) (uintptr_t) comm)) {
+        return;
+    }
+    for (int i = 0; i < shape->nnodes && used + 1 < sizeof(line); i++) {
+        const int v = shape->ring[i];
+        const hccl_peer_t *peer = hccl_procs_find(
+            ompi_group_peer_lookup(comm->c_local_group, shape->node_ranks[shape->node_start[v]]));
+        const hccl_links_t *links = hccl_params_links();
+        const bool named = NULL != links && NULL != peer && 0 <= peer->card.site
+                           && peer->card.site < links->nhosts;
+        int wrote = snprintf(line + used, sizeof(line) - used, "%s%d%s%s%s", 0 == i ? "" : " ", v,
+                             named ? " (" : "", named ? links->host[peer->card.site] : "",
+                             named ? ")" : "");
+        used += 0 < wrote ? (size_t) wrote : 0;
+    }
+    hccl_log_note("rings go through nodes %s", line);
+}
+
 void hccl_ports_show(const ompi_communicator_t *comm, const hccl_shape_t *shape)
 {
     const int n = shape->nranks, me = ompi_comm_rank((ompi_communicator_t *) (uintptr_t) comm);
-    if (MPI_COMM_WORLD != comm || 0 != shape->local_of[me] || hccl_params.verbose < 1
-        || !hccl_params_is_given("verbose")) {
+    if (!shows(comm) || 0 != shape->local_of[me]) {
         return;
     }
     const hccl_card_t **cards = malloc((size_t) n * sizeof(*cards));

@@ -73,7 +73,9 @@ static void find_levels(radix_t *x)
  * hears of a shorter part from one of the nodes there, each longer part from another one. */
 static void talk(const radix_t *x, const level_t *l, int mine)
 {
-    const hccl_team_t rail = x->flat ? hccl_team_all(x->c) : hccl_team_rail(x->c, x->here.me);
+    const hccl_team_t rail = x->flat          ? hccl_team_all(x->c)
+                             : 1 == x->active ? hccl_team_leaders(x->c, -1)
+                                              : hccl_team_rail(x->c, x->here.me);
     const int far = x->here.me + 1;
     const int ahead = (l->mine + far) % l->parts, behind = (l->mine - far + l->parts) % l->parts;
     const int own = part_size(l, l->mine), size = part_size(l, behind);
@@ -182,7 +184,7 @@ static void tell(const radix_t *x)
 
 int hccl_algo_allreduce_hier_radix(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    const hccl_slices_t whole = {1, 0, hccl_map_even(0, 1)};
+    hccl_slices_t whole = {1, 0, hccl_map_even(0, 1)};
     radix_t x = {.c = c,
                  .here = hccl_node_of(c, c->me),
                  .nodes = c->shape->nnodes,
@@ -193,6 +195,10 @@ int hccl_algo_allreduce_hier_radix(const hccl_case_t *c, int algorithm, hccl_pla
         return HCCL_ERR_NOMEM;
     }
     find_levels(&x);
+    if (1 == x.active) { /* the leader of each node: number 0 from here on */
+        whole.lead = hccl_team_lead(c, -1);
+        x.here.me = (x.here.me - whole.lead + x.here.n) % x.here.n;
+    }
     x.tmp = hccl_build_scratch(x.b, 1);
     const bool large = 8 <= x.here.n || 1 == x.active;
     meet_all(&x, large ? through_first(&x, &whole) : mesh(&x));

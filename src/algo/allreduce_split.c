@@ -30,7 +30,7 @@ static int common_divisor(int a, int b)
 static void cut(split_t *t)
 {
     const int me = t->c->shape->local_of[t->c->me];
-    hccl_team_t rail = hccl_team_rail(t->c, me);
+    hccl_team_t rail = hccl_team_ring(t->c, me);
     const int outer = (t->c->network_first * STEPS + 50) / 100;
     const int divisor = common_divisor(outer, STEPS);
 
@@ -89,10 +89,10 @@ static bool member(const split_t *t)
 static void both_ways(split_t *t)
 {
     const hccl_case_t *c = t->c;
-    const int node = c->shape->node_of[c->me], width = t->local * t->outer;
+    const int seat = c->shape->seat[c->shape->node_of[c->me]], width = t->local * t->outer;
     const hccl_slices_t inner = {t->local, 0, hccl_map_even(0, t->inner * t->nodes)};
     const hccl_slices_t outer = {t->local, 0,
-                                 hccl_map_even(t->s[1].map.first + node * width, t->outer)};
+                                 hccl_map_even(t->s[1].map.first + seat * width, t->outer)};
     int src = HCCL_BASE_SEND;
 
     if (member(t) && 0 < t->outer) {

@@ -54,21 +54,22 @@ int hccl_algo_barrier_tier_tree(const hccl_case_t *c, int algorithm, hccl_plan_t
     return NULL == b ? HCCL_ERR_NOMEM : hccl_build_finish(b, plan);
 }
 
-/* The flags of my node reach its first rank, who meets those of the other nodes and tells mine. */
+/* The flags of my node reach its leader, who meets those of the other nodes and tells mine. */
 static void through_leader(hccl_builder_t *b, const hccl_case_t *c)
 {
     const hccl_node_t here = hccl_node_of(c, c->me);
-    const hccl_team_t leaders = hccl_team_rail(c, 0);
+    const hccl_team_t leaders = hccl_team_leaders(c, -1);
+    const int lead = hccl_team_lead(c, -1);
     const int arrived = hccl_build_publications(b, 1, 0);
     const int released = hccl_build_publications(b, 1, 0);
 
-    if (0 < here.me) {
+    if (lead != here.me) {
         raise_flag(b, arrived);
-        await_flag(b, 0, released);
+        await_flag(b, lead, released);
         return;
     }
-    for (int peer = 1; peer < here.n; peer++) {
-        await_flag(b, peer, arrived);
+    for (int k = 1; k < here.n; k++) {
+        await_flag(b, (lead + k) % here.n, arrived);
     }
     hccl_part_dissemination(b, &leaders);
     if (1 < here.n) {
@@ -76,11 +77,12 @@ static void through_leader(hccl_builder_t *b, const hccl_case_t *c)
     }
 }
 
-/* The first rank learns of the others through the groups of my node. false: there is no memory; else
- * the caller frees the groups. */
-static bool up_groups(hccl_builder_t *b, const hccl_case_t *c, hccl_tiers_t *t)
+/* The rank of an index learns of the others through the groups of my node. false: there is no memory;
+ * else the caller frees the groups. */
+static bool up_groups(hccl_builder_t *b, const hccl_case_t *c, int index, hccl_tiers_t *t)
 {
-    const int rc = hccl_tiers_leaders(c, -1, t);
+    const int first = c->shape->node_start[c->shape->node_of[c->me]];
+    const int rc = hccl_tiers_leaders(c, c->shape->node_ranks[first + index], t);
 
     if (HCCL_OK != rc) {
         hccl_build_fail(b, rc);
@@ -94,10 +96,10 @@ static bool up_groups(hccl_builder_t *b, const hccl_case_t *c, hccl_tiers_t *t)
 /* The same through the groups of my node. */
 static void through_groups(hccl_builder_t *b, const hccl_case_t *c)
 {
-    const hccl_team_t leaders = hccl_team_rail(c, 0);
+    const hccl_team_t leaders = hccl_team_leaders(c, -1);
     hccl_tiers_t t;
 
-    if (!up_groups(b, c, &t)) {
+    if (!up_groups(b, c, hccl_team_lead(c, -1), &t)) {
         return;
     }
     hccl_part_dissemination(b, &leaders);
@@ -190,7 +192,7 @@ static void radix_through_groups(hccl_builder_t *b, const hccl_case_t *c, int ra
     const hccl_node_t here = hccl_node_of(c, c->me);
     hccl_tiers_t t;
 
-    if (!up_groups(b, c, &t)) {
+    if (!up_groups(b, c, 0, &t)) {
         return;
     }
     const int arrived = hccl_build_publications(b, 1, 0);

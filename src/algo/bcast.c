@@ -18,14 +18,13 @@ static int hierarchical_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **
     const int parts = parts_of(tree);
     hccl_builder_t *b = hccl_build_start(c, algorithm, parts);
     const hccl_node_t home = hccl_node_of(c, c->root);
-    const hccl_team_t leaders = hccl_team_leaders(c, c->root);
-    const bool at_home = home.node == c->shape->node_of[c->me];
-    const hccl_slices_t whole = {1, at_home ? home.me : 0, hccl_map_even(0, parts)};
+    const hccl_team_t leaders = hccl_team_ring_leaders(c, c->root);
+    const hccl_slices_t whole = {1, hccl_team_lead(c, c->root), hccl_map_even(0, parts)};
 
     if (NULL == b) {
         return HCCL_ERR_NOMEM;
     }
-    hccl_part_bcast(b, &leaders, home.node, tree, HCCL_BASE_RECV, 0, parts);
+    hccl_part_bcast(b, &leaders, c->shape->seat[home.node], tree, HCCL_BASE_RECV, 0, parts);
     hccl_part_node_spread(b, c, &whole, HCCL_BASE_RECV);
     return hccl_build_finish(b, plan);
 }

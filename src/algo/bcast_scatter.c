@@ -55,6 +55,20 @@ static void across_rhd(hccl_builder_t *b, const hccl_team_t *team, int root, int
     hccl_part_unhalving(b, team, &map, base, root);
 }
 
+/* My team on a rail, and the root's number in it: in the order of rings where most data go to the next
+ * member. */
+static hccl_team_t team_of(const hccl_case_t *c, int rails, int rail, across_t across, int *root)
+{
+    const bool ring = across_ring == across || across_nhr == across;
+    const int home = c->shape->node_of[c->root];
+
+    *root = ring ? c->shape->seat[home] : home;
+    if (1 == rails) {
+        return ring ? hccl_team_ring_leaders(c, c->root) : hccl_team_leaders(c, c->root);
+    }
+    return ring ? hccl_team_ring(c, rail) : hccl_team_rail(c, rail);
+}
+
 /* In the root's node: it publishes one part after the other, whose owners send them on at once. A single
  * part is sent by the root itself. */
 static void at_home(hccl_builder_t *b, const hccl_case_t *c, int rails, int cuts, across_t across)
@@ -62,11 +76,12 @@ static void at_home(hccl_builder_t *b, const hccl_case_t *c, int rails, int cuts
     const hccl_node_t home = hccl_node_of(c, c->root);
     const int me = c->shape->local_of[c->me], own = me < rails ? me : -1;
     const hccl_slices_t whole = {1, home.me, hccl_map_even(0, cuts)};
-    const hccl_team_t leaders = hccl_team_leaders(c, c->root);
+    int root;
+    const hccl_team_t team = team_of(c, rails, own, across, &root);
 
     if (1 == rails) {
         hccl_part_node_spread(b, c, &whole, HCCL_BASE_RECV);
-        across(b, &leaders, home.node, HCCL_BASE_RECV, 0, cuts);
+        across(b, &team, root, HCCL_BASE_RECV, 0, cuts);
         return;
     }
     const int pub = hccl_build_publications(b, rails, cuts);
@@ -78,24 +93,21 @@ static void at_home(hccl_builder_t *b, const hccl_case_t *c, int rails, int cuts
         }
         hccl_build_fetch(b, HCCL_BASE_RECV, r * cuts, cuts, home.me, pub + r, r * cuts, r * cuts);
         if (r == own) {
-            const hccl_team_t rail = hccl_team_rail(c, own);
-
-            across(b, &rail, home.node, HCCL_BASE_RECV, own * cuts, cuts);
+            across(b, &team, root, HCCL_BASE_RECV, own * cuts, cuts);
         }
     }
     if (c->me == c->root && 0 <= own) {
-        const hccl_team_t rail = hccl_team_rail(c, own);
-
-        across(b, &rail, home.node, HCCL_BASE_RECV, own * cuts, cuts);
+        across(b, &team, root, HCCL_BASE_RECV, own * cuts, cuts);
     }
 }
 
 static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int cuts,
                         across_t across)
 {
-    const int rails = c->shape->min_local, me = c->shape->local_of[c->me];
-    const int home = c->shape->node_of[c->root];
-    const hccl_slices_t cut = {rails, 0, hccl_map_even(0, cuts)};
+    const int rails = c->shape->min_local, home = c->shape->node_of[c->root];
+    const int lead = 1 == rails ? hccl_team_lead(c, c->root) : 0;
+    const int own = c->shape->local_of[c->me] - lead;
+    const hccl_slices_t cut = {rails, lead, hccl_map_even(0, cuts)};
     hccl_builder_t *b = hccl_build_start(c, algorithm, rails * cuts);
 
     if (NULL == b) {
@@ -105,10 +117,11 @@ static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan,
         at_home(b, c, rails, cuts, across);
         return hccl_build_finish(b, plan);
     }
-    if (me < rails) {
-        const hccl_team_t rail = 1 == rails ? hccl_team_leaders(c, c->root) : hccl_team_rail(c, me);
+    if (0 <= own && own < rails) {
+        int root;
+        const hccl_team_t team = team_of(c, rails, own, across, &root);
 
-        across(b, &rail, home, HCCL_BASE_RECV, me * cuts, cuts);
+        across(b, &team, root, HCCL_BASE_RECV, own * cuts, cuts);
     }
     hccl_part_node_spread(b, c, &cut, HCCL_BASE_RECV);
     return hccl_build_finish(b, plan);

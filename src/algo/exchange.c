@@ -67,7 +67,7 @@ static const hccl_pattern_t with_rings = {linear_rounds, ring, .linear = true, .
                                           .turns = true};
 static const hccl_pattern_t with_pairs = {linear_rounds, pairwise, .linear = true};
 const hccl_pattern_t hccl_pattern_nhr = {log_rounds, nhr, .reversed = true};
-const hccl_pattern_t hccl_pattern_nb = {log_rounds, nb, .linear = false};
+const hccl_pattern_t hccl_pattern_nb = {log_rounds, nb, .far = true};
 
 static void doubling(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
                      int first, int cuts)
@@ -154,6 +154,30 @@ static void reverse_slots(int *slot, int n)
     }
 }
 
+int hccl_exchange_seats(const hccl_pattern_t *pattern, const hccl_shape_t *shape, const int **seat,
+                        int **own)
+{
+    *seat = shape->seat;
+    *own = NULL;
+    if (!pattern->far || !shape->ringed) {
+        return HCCL_OK;
+    }
+    /* neighbours in the ring, whose numbers differ in the lowest bits, get those that differ in the
+     * highest ones */
+    const size_t n = (size_t) shape->nnodes;
+    int *place = malloc(2 * n * sizeof(*place));
+
+    if (NULL == place) {
+        return HCCL_ERR_NOMEM;
+    }
+    reverse_slots(place + n, shape->nnodes);
+    for (size_t v = 0; v < n; v++) {
+        place[v] = place[n + (size_t) shape->seat[v]];
+    }
+    *seat = *own = place;
+    return HCCL_OK;
+}
+
 int hccl_exchange_open(hccl_exchange_t *x, const hccl_pattern_t *pattern, int n)
 {
     const size_t count = (size_t) n;
@@ -197,6 +221,9 @@ int hccl_exchange_turn(const hccl_exchange_t *x, int i)
 {
     if (NULL == x->pattern || !x->pattern->turns || 2 >= x->n) {
         return 1;
+    }
+    if (x->along) {
+        return 0 == i % 2 ? 1 : -1;
     }
     for (int left = i;;) {
         for (int turn = 1; 2 * turn < x->n; turn++) {

@@ -31,6 +31,7 @@ typedef struct hccl_pattern {
     bool passes; /* linear; reducing: what comes in one round is sent on in the next one */
     bool reversed;
     bool turns; /* linear; of several exchanges at once, each goes round in another way */
+    bool far;   /* more data the further they go; else less, or all to the next member */
 } hccl_pattern_t;
 
 extern const hccl_pattern_t hccl_pattern_ring, hccl_pattern_nhr, hccl_pattern_nb;
@@ -55,7 +56,9 @@ const hccl_way_t *hccl_way_of(int algorithm);
 /** An exchange under way, for all my teams alike. */
 typedef struct hccl_exchange {
     const hccl_pattern_t *pattern;
-    int n;        /* members */
+    int n; /* members */
+    bool
+        along; /* members are in the order of fast links: exchanges go round in both ways, no more */
     int *slot;    /* [n] where the block of a member lies among the n of the map */
     int *run;     /* [n] the blocks of a message, by slot */
     int low, end; /* where they lie */
@@ -86,6 +89,11 @@ typedef struct hccl_stream {
 
 /** The turn of exchange number i of several. */
 int hccl_exchange_turn(const hccl_exchange_t *x, int i);
+
+/** Where nodes are members of exchanges: *seat[v] is the number of node v, so that most data go along
+ *  the shape's ring. *own is NULL or to be freed. HCCL_OK or HCCL_ERR_NOMEM. */
+HCCL_CHECKED int hccl_exchange_seats(const hccl_pattern_t *pattern, const hccl_shape_t *shape,
+                                     const int **seat, int **own);
 
 /** Starts the messages of a round; the caller waits. A member `complete` (-1: none) that has all
  *  blocks already is sent nothing. */

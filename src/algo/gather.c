@@ -29,7 +29,7 @@ static place_t place_of(const hccl_case_t *c)
                  .mine = hccl_by_node(c, c->me),
                  .at_root = c->me == c->root};
 
-    p.lead = p.here.node == p.home.node ? p.home.me : 0;
+    p.lead = hccl_team_lead(c, c->root);
     p.leads = p.here.me == p.lead;
     p.first = hccl_map_first(&p.map, p.here.node);
     return p;

@@ -39,9 +39,10 @@ static int open_slices(hccl_hier_t *h)
         return HCCL_ERR_NOMEM;
     }
     for (int i = 0; i <= n; i++) {
-        start[i] = rails->start[hccl_rails_first(rails, h->here.node, i) * slots];
+        start[i] = rails->start[hccl_rails_begin(rails, h->here.node, i) * slots];
     }
-    h->slices = (hccl_slices_t){.n = n, .map = {.start = start, .per = 1}};
+    h->slices = (hccl_slices_t){
+        .n = n, .lead = hccl_rails_lead(rails, h->here.node), .map = {.start = start, .per = 1}};
     h->slices.map.widest = rails->all ? rails->start[rails->rails * slots] : 0;
     return HCCL_OK;
 }
@@ -73,6 +74,7 @@ int hccl_hier_start(hccl_hier_t *h, const hccl_case_t *c, int algorithm, hccl_hi
 {
     const hccl_shape_t *shape = c->shape;
     const hccl_way_t *way = hccl_way_of(algorithm);
+    const int *seat = NULL;
     int rc = HCCL_OK;
 
     *h = (hccl_hier_t){.c = c, .way = way, .here = hccl_node_of(c, c->me)};
@@ -85,15 +87,18 @@ int hccl_hier_start(hccl_hier_t *h, const hccl_case_t *c, int algorithm, hccl_hi
 
     if (NULL != pattern) {
         rc = hccl_exchange_open(&h->x, pattern, shape->nnodes);
+        h->x.along = shape->ringed;
+        rc = HCCL_OK == rc ? hccl_exchange_seats(pattern, shape, &seat, &h->seats) : rc;
     }
     if (HCCL_OK == rc && HCCL_RAILS_SOME == way->who && !(linear && pattern->turns)
         && 1 < shape->min_local && hccl_tiers_alike(shape)) {
         rc = open_groups(h, data);
     }
     if (HCCL_OK == rc) {
-        rc = hccl_rails_make(shape, way->who, h->local, slots, h->x.slot,
+        rc = hccl_rails_make(shape, way->who, h->local, slots, h->x.slot, seat,
                              HCCL_HIER_GATHER == data && h->groups && linear, &h->rails);
     }
+    h->seat = hccl_rails_seat(&h->rails, h->here.node);
     rc = HCCL_OK == rc ? open_slices(h) : rc;
     rc = HCCL_OK == rc ? open_streams(h, HCCL_HIER_GATHER == data) : rc;
     if (HCCL_OK != rc) {
@@ -119,6 +124,7 @@ int hccl_hier_finish(hccl_hier_t *h, int rc, hccl_plan_t **plan)
         hccl_tiers_free(&h->tiers);
     }
     free((void *) h->slices.map.start);
+    free(h->seats);
     free(h->local);
     free(h->streams);
     free(h->folded);
@@ -251,21 +257,18 @@ static void share(hccl_hier_t *h, int base, int i, int pub)
         return;
     }
     if (h->groups) {
-        const int node = hccl_exchange_source(&h->x, h->here.node, 1, i);
-
-        h->tiers.first = node * h->tiers.n;
+        h->tiers.first = hccl_exchange_source(&h->x, h->seat, 1, i) * h->tiers.n;
         h->tiers.scale = 1;
         hccl_tiers_down(h->b, &h->tiers, base);
         return;
     }
     for (int k = 0; k < rails->rails; k++) {
         const int rail = (begin + k) % rails->rails;
-        const int node =
-            hccl_exchange_source(&h->x, h->here.node, hccl_exchange_turn(&h->x, rail), i);
+        const int member = hccl_exchange_source(&h->x, h->seat, hccl_exchange_turn(&h->x, rail), i);
 
         const int owner = hccl_rails_owner(rails, h->here.node, rail);
 
-        share_slots(h, base, rail, h->x.slot[node], 1,
+        share_slots(h, base, rail, h->x.slot[member], 1,
                     pub + rail - hccl_rails_first(rails, h->here.node, owner));
     }
 }
@@ -309,7 +312,7 @@ static void gather_round_by_round(hccl_hier_t *h, int base, int pub)
 static void share_others(hccl_hier_t *h, int base)
 {
     const hccl_rails_t *rails = &h->rails;
-    const int slot = h->x.slot[h->here.node], nodes = rails->nnodes;
+    const int slot = h->x.slot[h->seat], nodes = rails->nnodes;
     const hccl_map_t all = {.start = rails->start, .per = nodes};
     int longest = 0;
 

@@ -18,6 +18,7 @@ typedef struct hccl_hier {
     const hccl_case_t *c;
     hccl_builder_t *b;
     hccl_node_t here;
+    int seat; /* which member of exchanges is in my node */
     hccl_exchange_t x;
     hccl_rails_t rails;
     const hccl_way_t *way;
@@ -25,6 +26,7 @@ typedef struct hccl_hier {
     bool groups;            /* inside the nodes: through their groups */
     hccl_tiers_t tiers;     /* groups */
     hccl_slices_t slices;   /* no groups: what the ranks of my node own */
+    int *seats;             /* who is which member of exchanges, NULL: as the shape says */
     int *local;             /* groups: the rank of my node that serves a rail */
     int first;              /* my first rail */
     int n;                  /* my rails */

@@ -47,8 +47,17 @@ hccl_team_t hccl_team_by_node(const hccl_case_t *c);
 /** The rank of index `index` (below shape.min_local) of every node: member v is in node v. */
 hccl_team_t hccl_team_rail(const hccl_case_t *c, int index);
 
-/** One rank of every node: the first one, but in the node of `root` the root itself. */
+/** The same in the order of rings: member i is in node shape.ring[i]. */
+hccl_team_t hccl_team_ring(const hccl_case_t *c, int index);
+
+/** One rank of every node: its leader, but in the node of `root` (negative: none) the root itself. */
 hccl_team_t hccl_team_leaders(const hccl_case_t *c, int root);
+
+/** The same in the order of rings. */
+hccl_team_t hccl_team_ring_leaders(const hccl_case_t *c, int root);
+
+/** The index in my node of the rank that is in hccl_team_leaders. */
+int hccl_team_lead(const hccl_case_t *c, int root);
 
 /** The last rank of every node. */
 hccl_team_t hccl_team_last(const hccl_case_t *c);
@@ -110,7 +119,9 @@ typedef struct hccl_rails {
     const hccl_shape_t *shape;
     const int *local; /* the index of the rank that serves a rail, the same on all nodes; or NULL */
     bool all;         /* all ranks serve, and nodes differ in size */
-    bool by_node;     /* positions are by node, then by rail, one for each */
+    bool by_node;     /* positions are by member, then by rail, one for each */
+    bool one;         /* the leaders of the nodes serve the only rail */
+    const int *seat;  /* [nnodes] which member is in a node; NULL: of the node's number */
     int nnodes;       /* of the shape */
     int rails;
     int slots;      /* of a rail */
@@ -118,28 +129,35 @@ typedef struct hccl_rails {
     int widest;     /* most positions of one slot of a rail */
     int *cut;       /* [rails + 1] the unit with which a rail begins */
     int *start;     /* [rails * slots + 1] where slot s of rail r begins: start[r * slots + s] */
-    int *member;    /* [rails][nnodes] the rank that serves a rail */
+    int *member;    /* [rails][nnodes] the ranks that serve a rail */
     int32_t *order; /* [nranks] blocks: for hccl_build_order */
 } hccl_rails_t;
 
-/** Rails for a vector of units * slots blocks, or (slots 0), given the slot of each node, for the blocks
- *  of all ranks. local: NULL, or which one serves a rail. HCCL_OK or HCCL_ERR_NOMEM; free with
+/** Rails for a vector of units * slots blocks, or (slots 0), given the slot of each member, for the
+ *  blocks of all ranks. seat[v]: which member is in node v (NULL: member v), kept until the end. local: NULL, or which one serves a rail. HCCL_OK or HCCL_ERR_NOMEM; free with
  *  hccl_rails_free in both cases. */
 HCCL_CHECKED int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_who_t who, const int *local,
-                                 int slots, const int *slot, bool by_node, hccl_rails_t *rails);
+                                 int slots, const int *slot, const int *seat, bool by_node,
+                                 hccl_rails_t *rails);
 void hccl_rails_free(hccl_rails_t *rails);
 
 /** The map of one rail, by slot. */
 hccl_map_t hccl_rails_map(const hccl_rails_t *rails, int rail);
 
-/** Who serves a rail: member v is in node v. */
+/** Which member of a rail's team is in a node. */
+int hccl_rails_seat(const hccl_rails_t *rails, int node);
+
+/** Who serves a rail. */
 hccl_team_t hccl_rails_team(const hccl_rails_t *rails, const hccl_case_t *c, int rail);
 
 /** The index in a node of who serves a rail. */
 int hccl_rails_owner(const hccl_rails_t *rails, int node, int rail);
 
-/** How many of the node's ranks serve, from index 0 on (local NULL). */
+/** How many of the node's ranks serve, one after the other (local NULL); the index of the first; the
+ *  first rail of number i among them. */
 int hccl_rails_owners(const hccl_rails_t *rails, int node);
+int hccl_rails_lead(const hccl_rails_t *rails, int node);
+int hccl_rails_begin(const hccl_rails_t *rails, int node, int i);
 
 /** The rails that the node's rank of an index serves: the first one, and how many. */
 int hccl_rails_first(const hccl_rails_t *rails, int node, int index);

@@ -87,6 +87,19 @@ static void cut_rails(hccl_rails_t *rails)
     rails->rails = n - 1;
 }
 
+/* The number of a node's rank among those who serve. With one rail the leader is the first. */
+static int number_of(const hccl_rails_t *rails, int node, int index)
+{
+    const int size = node_size(rails->shape, node), number = index - hccl_rails_lead(rails, node);
+
+    return 0 > number ? number + size : number;
+}
+
+int hccl_rails_begin(const hccl_rails_t *rails, int node, int i)
+{
+    return rail_at(rails, unit_of(rails, node, i));
+}
+
 int hccl_rails_first(const hccl_rails_t *rails, int node, int index)
 {
     for (int r = 0; NULL != rails->local && r < rails->rails; r++) {
@@ -94,7 +107,7 @@ int hccl_rails_first(const hccl_rails_t *rails, int node, int index)
             return r;
         }
     }
-    return rail_at(rails, unit_of(rails, node, index));
+    return hccl_rails_begin(rails, node, number_of(rails, node, index));
 }
 
 int hccl_rails_count(const hccl_rails_t *rails, int node, int index)
@@ -102,13 +115,24 @@ int hccl_rails_count(const hccl_rails_t *rails, int node, int index)
     if (NULL != rails->local) {
         return 1;
     }
-    return rail_at(rails, unit_of(rails, node, index + 1))
-           - rail_at(rails, unit_of(rails, node, index));
+    const int number = number_of(rails, node, index);
+
+    return hccl_rails_begin(rails, node, number + 1) - hccl_rails_begin(rails, node, number);
 }
 
 int hccl_rails_owners(const hccl_rails_t *rails, int node)
 {
     return rails->all ? node_size(rails->shape, node) : rails->units;
+}
+
+int hccl_rails_lead(const hccl_rails_t *rails, int node)
+{
+    return rails->one ? rails->shape->lead[node] : 0;
+}
+
+int hccl_rails_seat(const hccl_rails_t *rails, int node)
+{
+    return NULL == rails->seat ? node : rails->seat[node];
 }
 
 static int owner_of(const hccl_rails_t *rails, int node, int rail)
@@ -118,7 +142,7 @@ static int owner_of(const hccl_rails_t *rails, int node, int rail)
     }
     return rails->all
                ? (int) ((long long) rails->cut[rail] * node_size(rails->shape, node) / rails->units)
-               : rail;
+               : rail + hccl_rails_lead(rails, node);
 }
 
 /* The rail on which the block of a node's rank travels: one that the rank serves, if it serves any,
@@ -160,7 +184,7 @@ static void lay_vector(hccl_rails_t *rails)
     rails->start[rails->rails * slots] = rails->units * slots;
 }
 
-/* Positions of the blocks of all ranks: by rail, then slot of the node, then rank. */
+/* Positions of the blocks of all ranks: by rail, then slot of the member, then rank. */
 static void lay_blocks(hccl_rails_t *rails, const int *slot)
 {
     const hccl_shape_t *shape = rails->shape;
@@ -171,7 +195,8 @@ static void lay_blocks(hccl_rails_t *rails, const int *slot)
         rails->start[i] = 0;
     }
     for (int rank = 0; rank < shape->nranks; rank++) {
-        rails->start[hccl_rails_of(rails, rank) * H + slot[shape->node_of[rank]]]++;
+        rails->start[hccl_rails_of(rails, rank) * H
+                     + slot[hccl_rails_seat(rails, shape->node_of[rank])]]++;
     }
     for (int i = 0; i <= rails->rails * H; i++) {
         const int count = rails->start[i];
@@ -184,7 +209,9 @@ static void lay_blocks(hccl_rails_t *rails, const int *slot)
         for (int i = 0; i < node_size(shape, v); i++) {
             const int rank = shape->node_ranks[shape->node_start[v] + i];
 
-            rails->order[rails->start[rail_of(rails, v, i) * H + slot[v]]++] = rank;
+            const int cell = rail_of(rails, v, i) * H + slot[hccl_rails_seat(rails, v)];
+
+            rails->order[rails->start[cell]++] = rank;
         }
     }
     for (int i = rails->rails * H; 0 < i; i--) {
@@ -193,7 +220,7 @@ static void lay_blocks(hccl_rails_t *rails, const int *slot)
     rails->start[0] = 0;
 }
 
-/* The same by node, then rail, where each rail has one block of each node. */
+/* The same by member, then rail, where each rail has one block of each node. */
 static void lay_by_node(hccl_rails_t *rails)
 {
     for (int i = 0; i < rails->nnodes * rails->rails; i++) {
@@ -202,13 +229,15 @@ static void lay_by_node(hccl_rails_t *rails)
 }
 
 int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_who_t who, const int *local, int slots,
-                    const int *slot, bool by_node, hccl_rails_t *rails)
+                    const int *slot, const int *seat, bool by_node, hccl_rails_t *rails)
 {
     const size_t H = (size_t) shape->nnodes;
 
     *rails =
         (hccl_rails_t){.shape = shape, .nnodes = shape->nnodes, .local = local, .by_node = by_node};
     rails->all = HCCL_RAILS_ALL == who && !shape->even;
+    rails->one = HCCL_RAILS_ONE == who;
+    rails->seat = seat;
     rails->units = HCCL_RAILS_ONE == who ? 1 : shape->min_local;
     if (rails->all) {
         rails->units = common_multiple(shape);
@@ -229,7 +258,7 @@ int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_who_t who, const int *
     }
     for (int r = 0; r < rails->rails; r++) {
         for (int v = 0; v < shape->nnodes; v++) {
-            rails->member[r * shape->nnodes + v] =
+            rails->member[r * shape->nnodes + hccl_rails_seat(rails, v)] =
                 shape->node_ranks[shape->node_start[v] + owner_of(rails, v, r)];
         }
     }
@@ -260,24 +289,25 @@ hccl_map_t hccl_rails_map(const hccl_rails_t *rails, int rail)
 hccl_team_t hccl_rails_team(const hccl_rails_t *rails, const hccl_case_t *c, int rail)
 {
     const int *members = rails->member + rail * rails->nnodes;
-    const int node = rails->shape->node_of[c->me];
+    const int seat = hccl_rails_seat(rails, rails->shape->node_of[c->me]);
 
     return (hccl_team_t){.n = rails->nnodes,
-                         .me = c->me == members[node] ? node : -1,
+                         .me = c->me == members[seat] ? seat : -1,
                          .ranks = members,
                          .replaced = -1};
 }
 
 int hccl_rails_owner(const hccl_rails_t *rails, int node, int rail)
 {
-    return rails->shape->local_of[rails->member[rail * rails->nnodes + node]];
+    return rails->shape
+        ->local_of[rails->member[rail * rails->nnodes + hccl_rails_seat(rails, node)]];
 }
 
 bool hccl_rails_alone(const hccl_rails_t *rails, int rank, const int *slot)
 {
-    const int node = rails->shape->node_of[rank];
-    const int *cell = rails->start + hccl_rails_of(rails, rank) * rails->nnodes + slot[node];
+    const int seat = hccl_rails_seat(rails, rails->shape->node_of[rank]);
+    const int *cell = rails->start + hccl_rails_of(rails, rank) * rails->nnodes + slot[seat];
 
     return 1 == cell[1] - cell[0]
-           && rank == rails->member[hccl_rails_of(rails, rank) * rails->nnodes + node];
+           && rank == rails->member[hccl_rails_of(rails, rank) * rails->nnodes + seat];
 }

@@ -115,6 +115,13 @@ static void across_rhd(hccl_builder_t *b, const hccl_team_t *team, int root, int
     hccl_part_halving_gather(b, team, &map, root, dst);
 }
 
+/* What combines in another order than that of the nodes may as well follow the fast links. (NB would need
+ * another one, see hccl_exchange_seats.) */
+static bool in_any_order(across_t across)
+{
+    return across_line == across || across_ring == across || across_nhr == across;
+}
+
 /* The same as hierarchical where the nodes are divided alike: every rank has a slice. */
 static int through_groups(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int cuts,
                           hccl_tree_t scratch, across_t across)
@@ -129,7 +136,8 @@ static int through_groups(const hccl_case_t *c, int algorithm, hccl_plan_t **pla
     hccl_builder_t *b = hccl_build_start(c, algorithm, t.n * cuts);
 
     if (NULL != b) {
-        const hccl_team_t team = hccl_team_rail(c, here.me);
+        const bool ring = in_any_order(across);
+        const hccl_team_t team = ring ? hccl_team_ring(c, here.me) : hccl_team_rail(c, here.me);
         const int area = hccl_build_scratch(b, t.n * cuts);
         const int tmp =
             hccl_part_reduce_scratch(b, scratch, c->shape->nnodes, c->me == c->root, t.n * cuts);
@@ -137,7 +145,8 @@ static int through_groups(const hccl_case_t *c, int algorithm, hccl_plan_t **pla
 
         t.scale = cuts;
         hccl_tiers_up(b, &t, HCCL_BASE_SEND, dst, dst);
-        across(b, &team, home.node, tmp, dst, dst, hccl_tiers_position(&t, c->me) * cuts, cuts);
+        across(b, &team, ring ? c->shape->seat[home.node] : home.node, tmp, dst, dst,
+               hccl_tiers_position(&t, c->me) * cuts, cuts);
         if (here.node == home.node) {
             hccl_tiers_collect(b, &t, c->root, dst);
         }
@@ -157,7 +166,7 @@ static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan,
     hccl_builder_t *b = hccl_build_start(c, algorithm, slices * cuts);
     const hccl_node_t here = hccl_node_of(c, c->me), home = hccl_node_of(c, c->root);
     const bool at_home = here.node == home.node, at_root = c->me == c->root;
-    const hccl_slices_t cut = {slices, 1 == slices && at_home ? home.me : 0,
+    const hccl_slices_t cut = {slices, 1 == slices ? hccl_team_lead(c, c->root) : 0,
                                hccl_map_even(0, cuts)};
     const int own = hccl_slices_of(&cut, here.me);
 
@@ -170,10 +179,14 @@ static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan,
     const int src = hccl_part_node_reduce(b, c, &cut, HCCL_BASE_SEND, dst);
 
     if (0 <= own) {
+        const bool ring = in_any_order(across);
         const hccl_team_t team =
-            1 == slices ? hccl_team_leaders(c, c->root) : hccl_team_rail(c, own);
+            1 == slices ? ring ? hccl_team_ring_leaders(c, c->root) : hccl_team_leaders(c, c->root)
+            : ring ? hccl_team_ring(c, own)
+                        : hccl_team_rail(c, own);
 
-        across(b, &team, home.node, tmp, src, dst, own * cuts, cuts);
+        across(b, &team, ring ? c->shape->seat[home.node] : home.node, tmp, src, dst, own * cuts,
+               cuts);
     }
     const int pub = 1 == slices ? 0 : hccl_build_publications(b, 1, cuts);
 

@@ -49,7 +49,7 @@ static void deliver(hccl_hier_t *h, const hccl_case_t *c, int area, bool alone)
 {
     const int pub = hccl_build_publications(h->b, 1, h->rails.widest);
     const int mine = hccl_build_position(h->b, c->me), rail = hccl_rails_of(&h->rails, c->me);
-    const int slot = h->x.slot[h->here.node];
+    const int slot = h->x.slot[h->seat];
     const hccl_map_t map = hccl_rails_map(&h->rails, rail);
     const int owner = hccl_rails_owner(&h->rails, h->here.node, rail);
 

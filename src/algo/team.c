@@ -34,15 +34,52 @@ hccl_team_t hccl_team_rail(const hccl_case_t *c, int index)
                          .replaced = -1};
 }
 
+hccl_team_t hccl_team_ring(const hccl_case_t *c, int index)
+{
+    const hccl_shape_t *shape = c->shape;
+    hccl_team_t team = hccl_team_rail(c, index);
+
+    team.me = -1 == team.me ? -1 : shape->seat[team.me];
+    team.at = shape->ring_start;
+    return team;
+}
+
+/* The member of number `own` is in my node, that of number `home` in the root's. */
+static hccl_team_t leaders(const hccl_case_t *c, int root, const int *at, int own, int home)
+{
+    hccl_team_t team = {.n = c->shape->nnodes,
+                        .me = own,
+                        .ranks = c->shape->node_ranks,
+                        .at = at,
+                        .replaced = home,
+                        .deputy = root};
+
+    team.me = c->me == hccl_team_rank(&team, own) ? own : -1;
+    return team;
+}
+
 hccl_team_t hccl_team_leaders(const hccl_case_t *c, int root)
 {
-    hccl_team_t team = hccl_team_rail(c, 0);
-    const int node = c->shape->node_of[c->me];
+    const hccl_shape_t *shape = c->shape;
 
-    team.replaced = c->shape->node_of[root];
-    team.deputy = root;
-    team.me = c->me == hccl_team_rank(&team, node) ? node : -1;
-    return team;
+    return leaders(c, root, shape->lead_at, shape->node_of[c->me],
+                   0 > root ? -1 : shape->node_of[root]);
+}
+
+hccl_team_t hccl_team_ring_leaders(const hccl_case_t *c, int root)
+{
+    const hccl_shape_t *shape = c->shape;
+
+    return leaders(c, root, shape->ring_lead_at, shape->seat[shape->node_of[c->me]],
+                   0 > root ? -1 : shape->seat[shape->node_of[root]]);
+}
+
+int hccl_team_lead(const hccl_case_t *c, int root)
+{
+    const hccl_shape_t *shape = c->shape;
+    const int node = shape->node_of[c->me];
+
+    return 0 <= root && node == shape->node_of[root] ? shape->local_of[root] : shape->lead[node];
 }
 
 hccl_team_t hccl_team_last(const hccl_case_t *c)

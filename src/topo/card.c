@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Cards: their form as bytes, and the shape that the cards of a communicator make.
+ * Cards: their form as bytes, and the order of their ports.
  *
  * Refuses to know how a card was found out and how its bytes travel.
  */
@@ -48,6 +48,7 @@ void hccl_card_init(hccl_card_t *card)
 {
     memset(card, 0, sizeof(*card));
     card->package = card->numa = card->l3 = card->core = -1;
+    card->seat = card->site = -1;
     card->chosen = -1;
 }
 
@@ -68,6 +69,9 @@ void hccl_card_pack(const hccl_card_t *card, uint8_t block[HCCL_CARD_BYTES])
     at = put(at, card->cpus.set, 8);
     at = put(at, (uint32_t) card->cpus.count, 4);
     at = put(at, (uint32_t) card->cpus.quota, 4);
+    at = put(at, (uint32_t) card->seat, 4);
+    at = put(at, (uint32_t) card->site, 4);
+    at = put(at, card->leads, 1);
     at = put(at, card->nports, 1);
     at = put(at, (uint8_t) card->chosen, 1);
     for (int i = 0; i < card->nports; i++) {
@@ -142,11 +146,14 @@ int hccl_card_unpack(const uint8_t *block, size_t len, hccl_card_t *card, char *
         found.cpus.set = get(&at, 8);
         found.cpus.count = (int32_t) get(&at, 4);
         found.cpus.quota = (int32_t) get(&at, 4);
+        found.seat = (int32_t) get(&at, 4);
+        found.site = (int32_t) get(&at, 4);
+        found.leads = (uint8_t) get(&at, 1);
         found.nports = (uint8_t) get(&at, 1);
         found.chosen = (int8_t) get(&at, 1);
-        if (HCCL_MAX_PORTS < found.nports || found.chosen < -1 || found.chosen >= found.nports
-            || found.package < -1 || found.numa < -1 || found.l3 < -1 || found.core < -1
-            || found.cpus.count < 0 || found.cpus.quota < 0) {
+        if (HCCL_MAX_PORTS < found.nports || found.chosen < -1 || found.seat < -1 || found.site < -1
+            || found.chosen >= found.nports || found.package < -1 || found.numa < -1
+            || found.l3 < -1 || found.core < -1 || found.cpus.count < 0 || found.cpus.quota < 0) {
             fault = "a card with impossible values";
         }
     }
@@ -180,47 +187,4 @@ void hccl_card_add_port(hccl_card_t *card, const hccl_port_t *port)
     int last = card->nports < HCCL_MAX_PORTS ? card->nports++ : HCCL_MAX_PORTS - 1;
     memmove(&card->ports[at + 1], &card->ports[at], (size_t) (last - at) * sizeof(*port));
     card->ports[at] = *port;
-}
-
-typedef struct key_rank {
-    uint64_t key;
-    int rank;
-} key_rank_t;
-
-static int compare_keys(const void *va, const void *vb)
-{
-    const key_rank_t *a = va;
-    const key_rank_t *b = vb;
-
-    return a->key < b->key ? -1 : a->key > b->key;
-}
-
-int hccl_shape_from_cards(const hccl_card_t *const *cards, int n, hccl_shape_t **out)
-{
-    if (NULL == cards || n < 1) {
-        return HCCL_ERR_ARG;
-    }
-    hccl_place_t *places = malloc((size_t) n * sizeof(*places));
-    key_rank_t *keys = malloc((size_t) n * sizeof(*keys));
-    int rc = HCCL_ERR_NOMEM;
-    if (NULL != places && NULL != keys) {
-        for (int rank = 0; rank < n; rank++) {
-            keys[rank] = (key_rank_t){NULL == cards[rank] ? 0 : cards[rank]->host_key, rank};
-        }
-        qsort(keys, (size_t) n, sizeof(*keys), compare_keys);
-        int node = 0;
-        for (int i = 0; i < n; i++) {
-            const hccl_card_t *card = cards[keys[i].rank];
-            node += 0 < i && (0 == keys[i].key || keys[i].key != keys[i - 1].key);
-            places[keys[i].rank] = (hccl_place_t){node, -1, -1, -1, -1};
-            if (NULL != card) {
-                places[keys[i].rank] =
-                    (hccl_place_t){node, card->package, card->numa, card->l3, card->core};
-            }
-        }
-        rc = hccl_shape_from_places(places, n, out);
-    }
-    free(keys);
-    free(places);
-    return rc;
 }

@@ -162,7 +162,7 @@ static void find_groups(build_t *b, const hccl_place_t *place)
 static hccl_shape_t *shape_open(const build_t *b, int nnodes, int **pool)
 {
     size_t n = (size_t) b->n;
-    size_t ints = 4 * n + (size_t) nnodes + 1;
+    size_t ints = 4 * n + 7 * (size_t) nnodes + 1;
 
     for (int g = 0; g < b->ngroups; g++) {
         ints += (size_t) b->group[g].nreps + (g < nnodes ? 0 : (size_t) b->group[g].nranks);
@@ -183,7 +183,13 @@ static hccl_shape_t *shape_open(const build_t *b, int nnodes, int **pool)
     s->inner_of = s->local_of + n;
     s->node_ranks = s->inner_of + n;
     s->node_start = s->node_ranks + n;
-    *pool = s->node_start + nnodes + 1;
+    s->lead = s->node_start + nnodes + 1;
+    s->lead_at = s->lead + nnodes;
+    s->ring = s->lead_at + nnodes;
+    s->seat = s->ring + nnodes;
+    s->ring_start = s->seat + nnodes;
+    s->ring_lead_at = s->ring_start + nnodes;
+    *pool = s->ring_lead_at + nnodes;
     return s;
 }
 
@@ -193,6 +199,8 @@ static void fill_nodes(hccl_shape_t *s)
     s->min_local = s->max_local = s->group[0].nranks;
     for (int v = 0; v < s->nnodes; v++) {
         int local = s->group[v].nranks;
+        s->lead[v] = 0;
+        s->ring[v] = v;
         s->node_start[v + 1] = s->node_start[v] + local;
         s->min_local = local < s->min_local ? local : s->min_local;
         s->max_local = local > s->max_local ? local : s->max_local;
@@ -230,20 +238,6 @@ static void fill_members(hccl_shape_t *s, int *pool)
             stands = 1 == group->nranks;
         }
     }
-}
-
-uint64_t hccl_shape_hash(const hccl_place_t *place, int n)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t) n;
-
-    for (int rank = 0; rank < n; rank++) {
-        for (int level = 0; level < HCCL_LEVEL_COUNT; level++) {
-            hash ^= (uint32_t) hccl_place_id(&place[rank], level);
-            hash *= UINT64_C(0x100000001b3);
-            hash ^= hash >> 29;
-        }
-    }
-    return hash;
 }
 
 static bool places_valid(const hccl_place_t *places, int n)
@@ -307,7 +301,7 @@ int hccl_shape_from_places(const hccl_place_t *places, int n, hccl_shape_t **out
         memcpy(s->inner_of, b.inner, (size_t) n * sizeof(int));
         fill_nodes(s);
         fill_members(s, pool);
-        s->hash = hccl_shape_hash(s->place, n);
+        hccl_shape_settle(s);
         rc = check_own_work(s);
     }
     if (HCCL_OK == rc) {
@@ -316,56 +310,4 @@ int hccl_shape_from_places(const hccl_place_t *places, int n, hccl_shape_t **out
     free(scratch);
     free(canonical);
     return rc;
-}
-
-int hccl_shape_flat(int n, hccl_shape_t **out)
-{
-    if (n < 1) {
-        return HCCL_ERR_ARG;
-    }
-    hccl_place_t *places = malloc((size_t) n * sizeof(*places));
-    if (NULL == places) {
-        return HCCL_ERR_NOMEM;
-    }
-    for (int rank = 0; rank < n; rank++) {
-        places[rank] = (hccl_place_t){rank, -1, -1, -1, -1};
-    }
-    int rc = hccl_shape_from_places(places, n, out);
-    free(places);
-    return rc;
-}
-
-int hccl_shape_subset(const hccl_shape_t *whole, const int *ranks, int n, hccl_shape_t **out)
-{
-    if (NULL == whole || NULL == ranks || n < 1) {
-        return HCCL_ERR_ARG;
-    }
-    hccl_place_t *places = malloc((size_t) n * sizeof(*places));
-    if (NULL == places) {
-        return HCCL_ERR_NOMEM;
-    }
-    int rc = HCCL_OK;
-    for (int i = 0; i < n && HCCL_OK == rc; i++) {
-        if (ranks[i] < 0 || ranks[i] >= whole->nranks) {
-            rc = HCCL_ERR_ARG;
-        } else {
-            places[i] = whole->place[ranks[i]];
-        }
-    }
-    if (HCCL_OK == rc) {
-        rc = hccl_shape_from_places(places, n, out);
-    }
-    free(places);
-    return rc;
-}
-
-void hccl_shape_free(hccl_shape_t *shape)
-{
-    free(shape);
-}
-
-bool hccl_shape_equal(const hccl_shape_t *a, const hccl_shape_t *b)
-{
-    return a->nranks == b->nranks && a->hash == b->hash
-           && 0 == memcmp(a->place, b->place, (size_t) a->nranks * sizeof(*a->place));
 }

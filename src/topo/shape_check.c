@@ -243,6 +243,31 @@ static bool check_group_members(checker_t *c, int g)
     return true;
 }
 
+/* Every node has a leader and a seat, and what is kept beside them fits. */
+static bool check_leaders(checker_t *c)
+{
+    const hccl_shape_t *s = c->s;
+    bool led = false, moved = false;
+
+    for (int v = 0; v < s->nnodes; v++) {
+        if (s->lead[v] < 0 || s->lead[v] >= s->node_start[v + 1] - s->node_start[v]
+            || s->lead_at[v] != s->node_start[v] + s->lead[v]) {
+            return broken(c, "node %d is led by its rank %d, at %d", v, s->lead[v], s->lead_at[v]);
+        }
+        if (s->seat[v] < 0 || s->seat[v] >= s->nnodes || v != s->ring[s->seat[v]]
+            || s->ring_start[s->seat[v]] != s->node_start[v]
+            || s->ring_lead_at[s->seat[v]] != s->lead_at[v]) {
+            return broken(c, "node %d has seat %d of the ring", v, s->seat[v]);
+        }
+        led = led || 0 < s->lead[v];
+        moved = moved || v != s->seat[v];
+    }
+    if (led != s->led || (moved && !s->ringed)) {
+        return broken(c, "led is %d, ringed is %d", s->led, s->ringed);
+    }
+    return true;
+}
+
 int hccl_shape_check(const hccl_shape_t *shape, char *why, size_t whylen)
 {
     checker_t c = {.s = shape, .why = why, .whylen = whylen};
@@ -256,8 +281,8 @@ int hccl_shape_check(const hccl_shape_t *shape, char *why, size_t whylen)
     }
     c.first = scratch;
     c.size = scratch + shape->max_local;
-    bool ok = shape->hash == hccl_shape_hash(shape->place, shape->nranks)
-              || broken(&c, "the hash is not that of the places");
+    bool ok = check_leaders(&c);
+    ok = ok && (shape->hash == hccl_shape_hash(shape) || broken(&c, "the hash is not its own"));
     for (int rank = 0; ok && rank < shape->nranks; rank++) {
         if (shape->inner_of[rank] < 0 || shape->inner_of[rank] >= shape->ngroups) {
             ok = broken(&c, "rank %d has inner_of %d", rank, shape->inner_of[rank]);

@@ -16,7 +16,10 @@ typedef struct hccl_place_rank {
 /* By place from the node down, unknown ids after the known ones; then by rank. */
 void hccl_place_sort(hccl_place_rank_t *list, int n);
 
-uint64_t hccl_shape_hash(const hccl_place_t *place, int n);
+uint64_t hccl_shape_hash(const hccl_shape_t *shape);
+
+/* Fills what follows from lead, ring and ringed. */
+void hccl_shape_settle(hccl_shape_t *shape);
 
 /* The cyclic map: deals one slot of each node in turn, passing over full ones. The slots of node v
  * are next[v] … end[v]-1; both arrays are used up. Returns how many were dealt. */

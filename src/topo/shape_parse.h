@@ -1,12 +1,16 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What the two readers of the text form share: shape_text.c for levels, shape_map.c for the map.
+ * What the two readers of the text form share: shape_text.c for levels, shape_map.c for the map,
+ * shape_lists.c for leaders and rings.
  */
 #ifndef HCCL_TOPO_SHAPE_PARSE_H
 #define HCCL_TOPO_SHAPE_PARSE_H
 
 #include "topo/shape_internal.h"
+
+/* What may follow the levels and the map. */
+enum { HCCL_PARSE_LEAD, HCCL_PARSE_RING, HCCL_PARSE_LISTS };
 
 typedef struct parser {
     const char *text;
@@ -19,6 +23,11 @@ typedef struct parser {
     int ncells;
     int *slot; /* [nranks] the map */
     int nranks;
+    struct {
+        const char *from;
+        int *number; /* [n], NULL: not given */
+        int n;
+    } list[HCCL_PARSE_LISTS];
 } parser_t;
 
 /* Writes "topology text, character N, "TOKEN": ..." into why, for the token that begins at `from`;
@@ -36,6 +45,12 @@ void hccl_parse_blanks(parser_t *p);
 
 /* Reads what follows "map:". */
 HCCL_CHECKED int hccl_parse_map(parser_t *p);
+
+/* Reads what follows "lead:" or "ring:". */
+HCCL_CHECKED int hccl_parse_list(parser_t *p, int which);
+
+/* Gives the shape the leaders and the ring that were read, if any. */
+HCCL_CHECKED int hccl_parse_apply(parser_t *p, hccl_shape_t *shape);
 
 /* The map of a text that gives none. */
 HCCL_CHECKED int hccl_parse_no_map(parser_t *p);

@@ -148,6 +148,29 @@ static void emit_map(printer_t *p, const hccl_shape_t *s, const int *slot)
     }
 }
 
+static void emit_list(printer_t *p, const char *name, const int *number, int n)
+{
+    for (int i = 0; i < n; i++) {
+        emit(p, "%s%d", 0 == i ? name : ",", number[i]);
+    }
+}
+
+/* One number where all nodes have the same leader. */
+static void emit_lists(printer_t *p, const hccl_shape_t *s)
+{
+    bool same = true;
+
+    for (int v = 1; v < s->nnodes; v++) {
+        same = same && s->lead[v] == s->lead[0];
+    }
+    if (s->led) {
+        emit_list(p, " lead:", s->lead, same ? 1 : s->nnodes);
+    }
+    if (s->ringed) {
+        emit_list(p, " ring:", s->ring, s->nnodes);
+    }
+}
+
 int hccl_shape_print(const hccl_shape_t *shape, char *buf, size_t len)
 {
     size_t n = (size_t) shape->nranks;
@@ -172,6 +195,7 @@ int hccl_shape_print(const hccl_shape_t *shape, char *buf, size_t len)
     }
     emit_levels(&p);
     emit_map(&p, shape, slot);
+    emit_lists(&p, shape);
     free(block);
     return p.used > INT_MAX ? HCCL_ERR_ARG : (int) p.used;
 }

@@ -26,6 +26,11 @@ static const struct {
 };
 #define ACCEPTED_LEVELS "node, package (or socket), numa, l3, core, rank, in this order"
 
+/* What follows the levels, in this order. */
+enum { TAIL_MAP, TAIL_LEAD, TAIL_RING, TAILS };
+
+static const char *const tail_names[TAILS] = {"map", "lead", "ring"};
+
 typedef struct count {
     int known;
     bool unknown; /* and one object more that is not known */
@@ -212,33 +217,70 @@ static int read_level(parser_t *p, int level, const char *name)
     return rc;
 }
 
+/* Where a word is among those of a list, `n`: nowhere. */
+static size_t level_at(const char *word, size_t len)
+{
+    const size_t n = sizeof(level_names) / sizeof(*level_names);
+    size_t i = 0;
+
+    while (
+        i < n
+        && (len != strlen(level_names[i].name) || 0 != strncmp(word, level_names[i].name, len))) {
+        i++;
+    }
+    return i;
+}
+
+static int tail_at(const char *word, size_t len)
+{
+    int i = 0;
+
+    while (i < TAILS && (len != strlen(tail_names[i]) || 0 != strncmp(word, tail_names[i], len))) {
+        i++;
+    }
+    return i;
+}
+
+/* What comes after "map:", "lead:" or "ring:". */
+static int read_tail(parser_t *p, const char *from, int tail, int before)
+{
+    if (LEVEL_NONE == p->level) {
+        return hccl_parse_fault(p, from, "a level must come before %s; accepted: " ACCEPTED_LEVELS,
+                                tail_names[tail]);
+    }
+    if (tail <= before) {
+        return hccl_parse_fault(p, from, "nothing but lead, then ring, may follow map, once each");
+    }
+    return TAIL_MAP == tail
+               ? hccl_parse_map(p)
+               : hccl_parse_list(p, TAIL_LEAD == tail ? HCCL_PARSE_LEAD : HCCL_PARSE_RING);
+}
+
 static int read_levels(parser_t *p)
 {
+    int last_tail = -1;
+
     for (hccl_parse_blanks(p); '\0' != *p->at; hccl_parse_blanks(p)) {
         const char *from = p->at;
-        size_t len = strcspn(from, " \t,():");
-        int rc = HCCL_ERR_ARG;
-        size_t i = 0;
-        while (i < sizeof(level_names) / sizeof(*level_names)
-               && (len != strlen(level_names[i].name)
-                   || 0 != strncmp(from, level_names[i].name, len))) {
-            i++;
-        }
-        bool is_map = 3 == len && 0 == strncmp(from, "map", 3);
-        if (!is_map && sizeof(level_names) / sizeof(*level_names) == i) {
-            return hccl_parse_fault(p, from,
-                                    "no such level; accepted: " ACCEPTED_LEVELS ", then map");
+        const size_t len = strcspn(from, " \t,():");
+        const size_t i = level_at(from, len);
+        const int tail = tail_at(from, len);
+        int rc;
+
+        if (TAILS == tail && sizeof(level_names) / sizeof(*level_names) == i) {
+            return hccl_parse_fault(
+                p, from, "no such level; accepted: " ACCEPTED_LEVELS ", then map, lead, ring");
         }
         p->at += len;
         if (!hccl_parse_eat(p, ':')) {
             return hccl_parse_fault(p, from, "\":\" and a value must follow %.*s", (int) len, from);
         }
-        if (is_map && LEVEL_NONE == p->level) {
+        if (TAILS != tail) {
+            rc = read_tail(p, from, tail, last_tail);
+            last_tail = tail;
+        } else if (-1 != last_tail) {
             return hccl_parse_fault(p, from,
-                                    "a level must come before map; accepted: " ACCEPTED_LEVELS);
-        }
-        if (is_map) {
-            rc = hccl_parse_map(p);
+                                    "nothing but lead, then ring, may follow map, once each");
         } else if (level_names[i].level <= p->level) {
             return hccl_parse_fault(p, from, "%s can't come after %s; accepted: " ACCEPTED_LEVELS,
                                     level_names[i].name, p->level_name);
@@ -251,10 +293,6 @@ static int read_levels(parser_t *p)
         if ('\0' != *p->at && ' ' != *p->at && '\t' != *p->at) {
             return hccl_parse_fault(p, p->at, "a blank or the end must follow %.*s",
                                     (int) (p->at - from < 24 ? p->at - from : 24), from);
-        }
-        hccl_parse_blanks(p);
-        if (is_map && '\0' != *p->at) {
-            return hccl_parse_fault(p, p->at, "nothing may follow map");
         }
     }
     if (LEVEL_NONE == p->level) {
@@ -283,8 +321,15 @@ static int place_ranks(parser_t *p, int nranks, hccl_shape_t **out)
     for (int rank = 0; rank < n; rank++) {
         places[rank] = p->cells[p->slot[rank]];
     }
-    int rc = hccl_shape_from_places(places, n, out);
+    hccl_shape_t *shape = NULL;
+    int rc = hccl_shape_from_places(places, n, &shape);
     free(places);
+    rc = HCCL_OK == rc ? hccl_parse_apply(p, shape) : rc;
+    if (HCCL_OK == rc) {
+        *out = shape;
+    } else {
+        hccl_shape_free(shape);
+    }
     return rc;
 }
 
@@ -311,6 +356,9 @@ int hccl_shape_from_text(const char *text, int nranks, hccl_shape_t **out, char 
     }
     if (HCCL_OK == rc) {
         rc = place_ranks(&p, nranks, out);
+    }
+    for (int i = 0; i < HCCL_PARSE_LISTS; i++) {
+        free(p.list[i].number);
     }
     free(p.slot);
     free(p.cells);

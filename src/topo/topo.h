@@ -60,6 +60,9 @@ typedef struct hccl_card {
     int32_t l3;        /* binding is wider than one such object or the object is unknown. Ids may */
     int32_t core;      /* have gaps. numa is the system's own number, comparable with port.numa */
     hccl_cpus_t cpus;
+    int32_t seat;                      /* the user's place of this node in rings, -1: none */
+    int32_t site;                      /* number of this host in the topology file, -1: none */
+    uint8_t leads;                     /* the user wants this process to lead its node */
     uint8_t nports;                    /* used entries of ports */
     int8_t chosen;                     /* the port that the user wants for this process, or -1 */
     hccl_port_t ports[HCCL_MAX_PORTS]; /* active ones first, then near ones */
@@ -168,7 +171,8 @@ typedef enum {
 
 /* Where one rank sits. In a shape the ids are canonical: node 0, 1, … by each node's lowest rank;
  * package, numa, l3 and core 0, 1, … within the node by lowest rank; -1 unknown. Objects nest:
- * what lies in two packages counts as two. So shapes are equal exactly when their places are. */
+ * what lies in two packages counts as two. So shapes are equal exactly when their places, leaders and
+ * rings are. */
 typedef struct hccl_place {
     int32_t node, package, numa, l3, core;
 } hccl_place_t;
@@ -195,20 +199,30 @@ static inline bool hccl_group_is_divided(const hccl_group_t *node)
 
 /* The tier tree of one communicator: immutable, one block of memory, freed by hccl_shape_free. */
 typedef struct hccl_shape {
-    int nranks;          /* >= 1 */
-    int nnodes;          /* >= 1 */
-    int ngroups;         /* >= nnodes */
-    int min_local;       /* fewest ranks on a node */
-    int max_local;       /* most ranks on a node */
-    bool contiguous;     /* each node's ranks are consecutive */
-    bool even;           /* each node has the same number of ranks */
-    uint64_t hash;       /* of the places: equal shapes have equal hashes, on every machine */
+    int nranks;      /* >= 1 */
+    int nnodes;      /* >= 1 */
+    int ngroups;     /* >= nnodes */
+    int min_local;   /* fewest ranks on a node */
+    int max_local;   /* most ranks on a node */
+    bool contiguous; /* each node's ranks are consecutive */
+    bool even;       /* each node has the same number of ranks */
+    uint64_t hash;   /* of the places, leaders and ring: equal for equal shapes, on every machine */
     hccl_place_t *place; /* [nranks] */
     int *node_of;        /* [nranks] node of a rank */
     int *local_of;       /* [nranks] index of a rank within its node, ascending with the rank */
     int *node_start;     /* [nnodes + 1] where a node's part of node_ranks begins */
     int *node_ranks;     /* [nranks] by node, ascending within: [node_start[v]] leads node v */
     int *inner_of;       /* [nranks] the smallest group around a rank (a node if no other) */
+    bool led;            /* some node is led by another rank than its first */
+    bool ringed;         /* rings go round in a certain order, along fast links */
+    int *lead;           /* [nnodes] index within the node of the rank that stands for it where one
+                          * rank does: the one nearest its NIC. Groups inside have leaders of their
+                          * own */
+    int *lead_at;        /* [nnodes] where that rank is in node_ranks */
+    int *ring;           /* [nnodes] the nodes in the order of rings: 0, 1, ... if not ringed */
+    int *seat;           /* [nnodes] where in ring a node is */
+    int *ring_start;     /* [nnodes] node_start of ring[i] */
+    int *ring_lead_at;   /* [nnodes] lead_at of ring[i] */
     hccl_group_t *group; /* [ngroups] 0 … nnodes-1 are the nodes, in order; after them, level by
                           * level, the groups inside nodes that have at least 2 members and fewer
                           * than their parent. A parent comes before its children. */
@@ -224,8 +238,14 @@ static inline bool hccl_group_is_range(const hccl_shape_t *shape, const hccl_gro
 /* Every maker below: HCCL_OK and a shape that the caller frees, or HCCL_ERR_NOMEM, or HCCL_ERR_ARG
  * (n < 1, an id below its minimum, a rank out of range). Cost O(n log n). */
 
-/* From the cards of the ranks. A NULL card or one without a host key is a node of its own. */
-HCCL_CHECKED int hccl_shape_from_cards(const hccl_card_t *const *cards, int n, hccl_shape_t **out);
+struct hccl_links;
+
+/* From the cards of the ranks. A NULL card or one without a host key is a node of its own. A node is
+ * led by the first rank that the user wants, else by the one that is nearest the port that it uses
+ * (see hccl_ports_assign), else by its first. Rings go as the user wants, if each node has a seat, else
+ * along the fast links of the topology file (NULL: none; see topo/links.h). */
+HCCL_CHECKED int hccl_shape_from_cards(const hccl_card_t *const *cards, int n,
+                                       const struct hccl_links *links, hccl_shape_t **out);
 
 /* From places whose ids need not be canonical: any node >= 0, other ids >= -1 that tell the objects
  * in one surrounding object apart. */
@@ -234,7 +254,13 @@ HCCL_CHECKED int hccl_shape_from_places(const hccl_place_t *places, int n, hccl_
 /* Each rank its own node: when shared memory can't be had. */
 HCCL_CHECKED int hccl_shape_flat(int n, hccl_shape_t **out);
 
-/* The communicator that has ranks[i] of `whole` as rank i. */
+/* While a shape has one user: lead[v] is the index of the leader of node v, ring[i] the node in seat i.
+ * HCCL_ERR_ARG, and the shape as it was: no such index, or ring does not name each node once. */
+HCCL_CHECKED int hccl_shape_set_lead(hccl_shape_t *shape, const int *lead);
+HCCL_CHECKED int hccl_shape_set_ring(hccl_shape_t *shape, const int *ring);
+
+/* The communicator that has ranks[i] of `whole` as rank i; nodes without their leader are led by their
+ * first rank. */
 HCCL_CHECKED int hccl_shape_subset(const hccl_shape_t *whole, const int *ranks, int n,
                                    hccl_shape_t **out);
 
@@ -249,12 +275,13 @@ HCCL_CHECKED int hccl_shape_check(const hccl_shape_t *shape, char *why, size_t w
 
 /* ---- text form --------------------------------------------------------------------------------
  *
- *   text   = level { blank level } [ blank "map:" map ]
+ *   text   = level { blank level } [ blank "map:" map ] [ blank "lead:" list ] [ blank "ring:" list ]
  *   level  = name ":" ( count | "(" count { "," count } ")" )
  *   name   = "node" | "package" | "socket" | "numa" | "l3" | "core" | "rank"
  *   count  = number [ "?" ] | "?"
  *   map    = "block" | "cyclic" | slots { "," slots }
  *   slots  = number [ "-" number ]
+ *   list   = number { "," number }
  *
  * Levels come outermost first, in the order of `name` (socket is another word for package), each at
  * most once; a level left out is unknown to all ranks (node left out: one node). A count says how
@@ -267,10 +294,14 @@ HCCL_CHECKED int hccl_shape_check(const hccl_shape_t *shape, char *why, size_t w
  * full ones; a list names each rank's slot. With more slots than ranks the first ranks of the map
  * are used. Blanks are allowed after "(" and ",", and before ")".
  *
+ * Nodes are numbered by their lowest rank. `lead` gives the index, among its node's ranks, of the rank
+ * that stands for each node in turn (one number: for all); `ring` the order of nodes in rings.
+ *
  *   node:4 numa:2 core:2                        16 ranks, 4 to a node
  *   node:3 core:(1,2,3)                         1, 2 and 3 ranks to a node
  *   node:2 rank:4 map:cyclic                    0 2 4 6 on one node, 1 3 5 7 on the other
  *   node:2 core:2 map:0,2-3,1                   ranks 0 and 3 on the first node
+ *   node:4 core:2 lead:1,0,1,0 ring:0,2,1,3     ranks 1, 2, 5 and 6 lead
  */
 
 enum { HCCL_SHAPE_MAX_SLOTS = 1 << 20 }; /* what a text may ask for */

@@ -55,6 +55,7 @@ run_parts "$programs/prove" "${extent[@]}"
 run_parts "$programs/mutate"
 "$programs/payload" || HCCL_FAILED=$((HCCL_FAILED + 1))
 "$programs/simulate" || HCCL_FAILED=$((HCCL_FAILED + 1))
+"$programs/links" || HCCL_FAILED=$((HCCL_FAILED + 1))
 "$programs/tiers" || HCCL_FAILED=$((HCCL_FAILED + 1))
 "$programs/bounds" || HCCL_FAILED=$((HCCL_FAILED + 1))
 "$programs/defaults" || HCCL_FAILED=$((HCCL_FAILED + 1))

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The topologies: all ways to put up to 8 ranks on nodes, in node order, dealt and shuffled; larger
- * ones and divided nodes by kind; samples of 1,024 and 4,096 ranks.
+ * ones, divided nodes, other leaders and rings by kind; samples of 1,024 and 4,096 ranks.
  */
 #include "shapes.h"
 
@@ -188,6 +188,38 @@ static void add_divided(shape_list_t *list)
     }
 }
 
+/* Nodes that another rank than their first leads, and rings in other orders than that of nodes. */
+static void add_led(shape_list_t *list)
+{
+    static const char *const shapes[] = {
+        "node:2 rank:2 lead:1",
+        "node:2 rank:3 lead:2,1 ring:1,0",
+        "node:3 rank:2 ring:0,2,1",
+        "node:3 rank:2 map:cyclic lead:0,1,1 ring:2,1,0",
+        "node:3 rank:(1,2,3) lead:0,1,2 ring:1,0,2",
+        "node:3 rank:(3,1,2) map:cyclic lead:2,0,1",
+        "node:4 ring:0,2,1,3",
+        "node:4 rank:2 lead:1,0,1,0 ring:3,1,0,2",
+        "node:4 rank:(1,4,1,4) lead:0,3,0,1 ring:2,0,3,1",
+        "node:4 rank:3 map:11,10,9,8,7,6,5,4,3,2,1,0 lead:2 ring:1,3,0,2",
+        "node:5 rank:3 lead:1 ring:0,2,4,1,3",
+        "node:5 rank:(2,3,4,5,6) lead:1,2,0,4,5 ring:4,2,0,3,1",
+        "node:6 rank:2 map:cyclic ring:5,3,1,0,2,4",
+        "node:7 rank:(3,1,3,1,1,3,3) lead:2,0,1,0,0,1,2 ring:0,6,1,5,2,4,3",
+        "node:8 rank:4 lead:3 ring:0,4,1,5,2,6,3,7",
+        "node:9 ring:8,0,7,1,6,2,5,3,4",
+        "node:16 rank:2 lead:1 ring:0,8,4,12,2,10,6,14,1,9,5,13,3,11,7,15",
+        "numa:2 core:4 lead:5",
+        "node:2 numa:2 core:4 lead:4,6 ring:1,0",
+        "node:3 numa:2 core:4 map:cyclic lead:3 ring:2,0,1",
+        "node:2 package:2 numa:2 l3:2 core:2 lead:9,3",
+        "node:3 numa:(1,2,3) core:(9,4,5,3,3,4) lead:8,4,9 ring:0,2,1",
+    };
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        add(list, "%s", shapes[i]);
+    }
+}
+
 static void add_large(shape_list_t *list, shape_extent_t extent)
 {
     add(list, "node:16 rank:16 map:cyclic");
@@ -215,6 +247,7 @@ void shapes_make(shape_list_t *list, shape_extent_t extent)
     add_small(list, SHAPES_LONG == extent ? 10 : 8);
     add_middle(list);
     add_divided(list);
+    add_led(list);
     add_large(list, extent);
 }
 

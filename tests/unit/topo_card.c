@@ -39,6 +39,8 @@ static hccl_card_t make_card(int nports)
     card.host_key = UINT64_C(0x1122334455667788);
     card.package = 0x01020304;
     card.l3 = 5;
+    card.seat = 9;
+    card.leads = 1;
     card.cpus = (hccl_cpus_t){UINT64_C(0x0102030405060708), UINT64_C(0x1112131415161718), 12, 3};
     for (int i = 0; i < nports; i++) {
         card.ports[i] = make_port("mlx5_bond_000_1", 1, HCCL_FAR);
@@ -60,6 +62,9 @@ static void empty_card(void **state)
     assert_int_equal(-1, card.l3);
     assert_int_equal(-1, card.core);
     assert_int_equal(0, card.nports);
+    assert_int_equal(-1, card.seat);
+    assert_int_equal(-1, card.site);
+    assert_int_equal(0, card.leads);
 }
 
 /* The first bytes are part of the protocol between builds: written out by hand. */
@@ -75,7 +80,9 @@ static void wire_form(void **state)
         5,    0,    0,    0,    0xff, 0xff, 0xff, 0xff,           /* l3, core */
         8,    7,    6,    5,    4,    3,    2,    1,              /* cpus: host */
         0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,           /* set */
-        12,   0,    0,    0,    3,    0,    0,    0,    1,        /* count, quota, nports */
+        12,   0,    0,    0,    3,    0,    0,    0,              /* count, quota */
+        9,    0,    0,    0,    0xff, 0xff, 0xff, 0xff,           /* seat, site */
+        1,    1,                                                  /* leads, nports */
         0xff,                                                     /* chosen */
         'm',  'l',  'x',  '5',  '_',  'b',  'o',  'n',  'd', '_', /* name */
         '0',  '0',  '0',  '_',  '1',  0,    1,    2,    1,        /* number, link layer, active */
@@ -97,6 +104,7 @@ static void round_trip(void **state)
         hccl_card_t card = make_card(nports);
         hccl_card_t again;
         card.chosen = (int8_t) (nports - 1);
+        card.site = nports;
         memset(&again, 0x55, sizeof(again));
         hccl_card_pack(&card, block);
         assert_int_equal(HCCL_OK, hccl_card_unpack(block, sizeof(block), &again, why, 100));
@@ -107,6 +115,9 @@ static void round_trip(void **state)
         assert_int_equal(card.core, again.core);
         assert_memory_equal(&card.cpus, &again.cpus, sizeof(card.cpus));
         assert_int_equal(nports, again.nports);
+        assert_int_equal(9, again.seat);
+        assert_int_equal(nports, again.site);
+        assert_int_equal(1, again.leads);
         assert_int_equal(nports - 1, again.chosen);
         for (int i = 0; i < nports; i++) {
             assert_string_equal(card.ports[i].name, again.ports[i].name);
@@ -160,6 +171,10 @@ static void refused(void **state)
     hccl_card_pack(&card, block);
     assert_refused(block, sizeof(block), "impossible");
     card.numa = -1;
+    card.site = -2;
+    hccl_card_pack(&card, block);
+    assert_refused(block, sizeof(block), "impossible");
+    card.site = -1;
     card.chosen = 2; /* of two ports, 0 and 1 */
     hccl_card_pack(&card, block);
     assert_refused(block, sizeof(block), "impossible");

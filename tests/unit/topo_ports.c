@@ -286,6 +286,43 @@ static void chosen(void **state)
     expect("two have chosen", "2121");
 }
 
+/* Leaders of four nodes of three ranks: nearest its port; the same for all ranks; the second one wanted
+ * by the user; no port. And the seats of nodes in rings. */
+static void leaders(void **state)
+{
+    (void) state;
+    static const char *const distances[] = {"f", "p", "n", "n", "n", "n",
+                                            "n", "f", "f", "",  "",  ""};
+    static const int seats[] = {2, 0, 3, 1};
+    hccl_shape_t *shape = NULL;
+    char why[200] = "";
+
+    for (int i = 0; i < 12; i++) {
+        add_process(i / 3, distances[i]);
+        card[i].seat = seats[i / 3];
+    }
+    card[7].leads = card[8].leads = 1;
+    assert_int_equal(HCCL_OK, hccl_shape_from_cards(cards, 12, NULL, &shape));
+    assert_int_equal(HCCL_OK, hccl_shape_check(shape, why, sizeof(why)));
+    assert_memory_equal(((const int[]){2, 0, 1, 0}), shape->lead, 4 * sizeof(int));
+    assert_memory_equal(((const int[]){1, 3, 0, 2}), shape->ring, 4 * sizeof(int));
+    assert_true(shape->led && shape->ringed);
+    hccl_shape_free(shape);
+    card[11].seat = card[10].seat = card[9].seat = -1; /* not all have one: no order */
+    assert_int_equal(HCCL_OK, hccl_shape_from_cards(cards, 12, NULL, &shape));
+    assert_false(shape->ringed);
+    hccl_shape_free(shape);
+    /* two ranks share two NICs: each leads where its own one is near */
+    ncards = 0;
+    add_process(0, "ff");
+    add_process(0, "fn");
+    add_process(1, "nf");
+    add_process(1, "fn");
+    assert_int_equal(HCCL_OK, hccl_shape_from_cards(cards, 4, NULL, &shape));
+    assert_memory_equal(((const int[]){1, 0}), shape->lead, 2 * sizeof(int));
+    hccl_shape_free(shape);
+}
+
 static void nothing_at_all(void **state)
 {
     (void) state;
@@ -438,6 +475,7 @@ int main(void)
         cmocka_unit_test_setup(unusable, start),
         cmocka_unit_test_setup(names_in_order, start),
         cmocka_unit_test_setup(chosen, start),
+        cmocka_unit_test_setup(leaders, start),
         cmocka_unit_test_setup(nothing_at_all, start),
         cmocka_unit_test_setup(lines, start),
         cmocka_unit_test(lists),

@@ -225,14 +225,14 @@ static void cards(void **state)
     const hccl_card_t *const list[] = {&card[0], &card[1], NULL, &card[2], &card[3], NULL};
     hccl_shape_t *s = NULL;
 
-    assert_int_equal(HCCL_OK, hccl_shape_from_cards(list, 6, &s));
+    assert_int_equal(HCCL_OK, hccl_shape_from_cards(list, 6, NULL, &s));
     assert_sound(s);
     assert_int_equal(5, s->nnodes);
     assert_ints(s->node_of, 0, 1, 2, 0, 3, 4);
     assert_place(&s->place[0], 0, 0, -1, -1, 0);
     assert_place(&s->place[3], 0, 1, -1, -1, 1); /* the same core id in another package */
     hccl_shape_free(s);
-    assert_int_equal(HCCL_ERR_ARG, hccl_shape_from_cards(list, 0, &s));
+    assert_int_equal(HCCL_ERR_ARG, hccl_shape_from_cards(list, 0, NULL, &s));
 }
 
 static uint64_t rng_state = 42;

@@ -200,7 +200,18 @@ static const struct {
     {"node:4 map:2-1", -1, {"character 12, \"2-1\"", "must ascend", NULL}},
     {"node:4 map:1-", -1, {"character 14, at its end", "end of a range", "from 0 to 3"}},
     {"node:4 map:0,", -1, {"character 14, at its end", "from 0 to 3", NULL}},
-    {"node:2 map:block core:2", -1, {"character 18", "nothing may follow map", NULL}},
+    {"node:2 lead:0 map:block", -1, {"character 15", "nothing but lead, then ring", NULL}},
+    {"node:2 ring:0,1 lead:0", -1, {"character 17", "nothing but lead", NULL}},
+    {"node:2 core:2 lead:0,2", -1, {"lead", "below the number of its ranks", NULL}},
+    {"node:3 core:2 lead:0,1", -1, {"lead", "one number for all 3 nodes or one for each", NULL}},
+    {"node:2 core:2 lead:4", -1, {"lead: each must be a number from 0 to 3", NULL}},
+    {"node:2 core:2 lead:x", -1, {"lead: each must be a number", NULL}},
+    {"node:3 ring:0,1", -1, {"ring: each of the nodes 0 to 2 is needed once", NULL}},
+    {"node:3 ring:0,1,1", -1, {"ring: each of the nodes 0 to 2", NULL}},
+    {"node:3 ring:0,1,2,2", -1, {"one number for each node is accepted", NULL}},
+    {"node:4 ring:3,2,1,0", 2, {"ring: each of the nodes 0 to 1 is needed once", NULL}},
+    {"lead:0 node:2", -1, {"a level must come before lead", NULL}},
+    {"node:2 map:block core:2", -1, {"character 18", "nothing but lead, then ring", NULL}},
     {"node:2 core:2", 5, {"places for 4 ranks", "there are 5", NULL}},
     {"node:2 core:2 map:0,1,2", 4, {"places for 3 ranks", "there are 4", NULL}},
     {"node:2 \x01\x80:", -1, {"character 8, \"??:\"", "no such level", NULL}},
@@ -253,6 +264,23 @@ static unsigned rng(unsigned below)
     return (unsigned) (rng_state >> 33) % below;
 }
 
+/* Some leaders and some order of the nodes. */
+static void lead_at_random(hccl_shape_t *s)
+{
+    int lead[48], ring[48];
+
+    for (int v = 0; v < s->nnodes; v++) {
+        lead[v] = (int) rng((unsigned) (s->node_start[v + 1] - s->node_start[v]));
+        const int other = (int) rng((unsigned) v + 1);
+        ring[v] = ring[other];
+        ring[other] = v;
+    }
+    assert_int_equal(HCCL_OK, hccl_shape_set_lead(s, lead));
+    if (0 == rng(2)) {
+        assert_int_equal(HCCL_OK, hccl_shape_set_ring(s, ring));
+    }
+}
+
 static void random_places_round_trip(void **state)
 {
     (void) state;
@@ -270,9 +298,34 @@ static void random_places_round_trip(void **state)
         }
         hccl_shape_t *s = NULL;
         assert_int_equal(HCCL_OK, hccl_shape_from_places(places, n, &s));
+        if (0 == round % 2) {
+            lead_at_random(s);
+        }
         assert_round_trip(s);
         hccl_shape_free(s);
     }
+}
+
+/* Ranks 3, 4 and 8 lead the nodes. A part without node 0: its own node 0 is node 2, node 1 is node 1. */
+static void parts_inherit(void **state)
+{
+    (void) state;
+    static const int ranks[] = {8, 5, 4};
+    hccl_shape_t *whole = parse("node:3 rank:(4,3,2) lead:3,0,1 ring:1,0,2", -1), *part = NULL;
+
+    assert_int_equal(3, whole->lead_at[0]);
+    assert_int_equal(4, whole->lead_at[1]);
+    assert_int_equal(8, whole->lead_at[2]);
+    assert_int_equal(HCCL_OK, hccl_shape_subset(whole, ranks, 3, &part));
+    assert_int_equal(2, part->nnodes);
+    assert_int_equal(0, part->lead[0]);
+    assert_int_equal(1, part->lead[1]);
+    assert_true(part->ringed);
+    assert_int_equal(1, part->ring[0]);
+    assert_int_equal(0, part->ring[1]);
+    assert_false(hccl_shape_equal(whole, part));
+    hccl_shape_free(part);
+    hccl_shape_free(whole);
 }
 
 /* Uneven shapes under every kind of map, and under every subset of small ones. */
@@ -423,6 +476,7 @@ int main(void)
         cmocka_unit_test(refused),
         cmocka_unit_test(refused_arguments),
         cmocka_unit_test(random_places_round_trip),
+        cmocka_unit_test(parts_inherit),
         cmocka_unit_test(all_maps_round_trip),
         cmocka_unit_test(random_bytes),
         cmocka_unit_test(mutated_texts),
