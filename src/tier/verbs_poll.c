@@ -1,0 +1,119 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Completions: see verbs_engine.h.
+ */
+#include <arpa/inet.h>
+
+#include "base/log.h"
+#include "tier/verbs_engine.h"
+
+#define AT_ONCE 16
+
+/* Calls of progress between two looks at the clock. */
+#define CALLS 256
+
+/* The channel that a completion is about; NULL: its queue pair is gone. */
+static hccl_verbs_channel_t *channel_of(const hccl_verbs_t *v, const struct ibv_wc *wc)
+{
+    uint32_t index = (uint32_t) ((wc->wr_id & ~HCCL_VERBS_RECEIVE) >> 32);
+    hccl_verbs_channel_t *ch = index < v->nchannels ? v->channels[index] : NULL;
+    return NULL == ch || NULL == ch->qp || ch->qp->qp_num != wc->qp_num ? NULL : ch;
+}
+
+static void received(hccl_verbs_channel_t *ch, const struct ibv_wc *wc)
+{
+    ch->receives--;
+    if (IBV_WC_SUCCESS != wc->status) {
+        hccl_verbs_fault(ch->peer, wc->status);
+        return;
+    }
+    if (ntohl(wc->imm_data) != (uint32_t) ch->received) {
+        hccl_log_fatal("rank %d sent message %u where %u was due", ch->peer->number,
+                       ntohl(wc->imm_data), (uint32_t) ch->received);
+    }
+    hccl_verbs_arrived(ch, ch->received++);
+}
+
+static void sent(hccl_verbs_channel_t *ch, const struct ibv_wc *wc)
+{
+    if (IBV_WC_SUCCESS != wc->status) {
+        hccl_verbs_fault(ch->peer, wc->status);
+        return;
+    }
+    ch->done += (uint32_t) wc->wr_id - (uint32_t) ch->done;
+    uint64_t upto = ch->acked;
+    uint64_t slots = (uint64_t) ch->peer->v->set.slots;
+    while (upto < ch->posted && ch->sent[upto % slots].last <= ch->done) {
+        upto++;
+    }
+    hccl_verbs_acked(ch, upto);
+}
+
+/* What one completion, or several of one channel, have made possible. */
+static void go_on(hccl_verbs_channel_t *ch)
+{
+    if (HCCL_VERBS_CONNECTED != ch->peer->state) {
+        return;
+    }
+    if (!hccl_verbs_refill(ch)) {
+        hccl_verbs_fault(ch->peer, IBV_WC_GENERAL_ERR);
+        return;
+    }
+    hccl_verbs_pump(ch);
+}
+
+static int poll_once(hccl_verbs_t *v)
+{
+    struct ibv_wc wc[AT_ONCE];
+    int n = v->table->poll_cq(v->cq, AT_ONCE, wc);
+    if (n < 0) {
+        hccl_log_fatal("%s port %d: its completions cannot be read any more", v->card.device,
+                       v->port);
+    }
+    for (int i = 0; i < n; i++) {
+        hccl_verbs_channel_t *ch = channel_of(v, &wc[i]);
+        if (NULL == ch) {
+            continue;
+        }
+        if (0 != (wc[i].wr_id & HCCL_VERBS_RECEIVE)) {
+            received(ch, &wc[i]);
+        } else {
+            sent(ch, &wc[i]);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        hccl_verbs_channel_t *ch = channel_of(v, &wc[i]);
+        if (NULL != ch) {
+            go_on(ch);
+        }
+    }
+    v->count.completions += (uint64_t) n;
+    return n;
+}
+
+int hccl_verbs_progress(hccl_verbs_t *v)
+{
+    if (0 == atomic_load_explicit(&v->active, memory_order_relaxed)
+        || 0 != pthread_mutex_trylock(&v->lock)) {
+        return 0;
+    }
+    int n = 0;
+    int got;
+    do {
+        got = poll_once(v);
+        n += got;
+    } while (AT_ONCE == got && n < 8 * AT_ONCE);
+    if (v->stalled) {
+        v->stalled = false;
+        for (hccl_verbs_peer_t *peer = v->peers; NULL != peer; peer = peer->next) {
+            hccl_verbs_pump_all(peer);
+        }
+    }
+    bool attend = NULL != v->attention || 0 == ++v->calls % CALLS;
+    pthread_mutex_unlock(&v->lock);
+    if (attend) {
+        hccl_verbs_attend(v);
+    }
+    return n;
+}

@@ -1,0 +1,265 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The receiver's side of messages: see verbs_engine.h. A message that comes before it is asked for
+ * stays in its slot; when these take up half of the ring, the oldest leaves for other memory, so that
+ * a sender always gets slots back.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "tier/verbs_engine.h"
+
+static char *slot_in(const hccl_verbs_channel_t *ch, uint64_t number)
+{
+    return ch->in + number % (uint64_t) ch->peer->v->set.slots * ch->slot_bytes;
+}
+
+static bool is_for(const hccl_verbs_key_t *key, const hccl_verbs_header_t *h)
+{
+    return key->comm == h->comm && key->tag == h->tag;
+}
+
+/* All slots before the oldest held one are free again. */
+static void consume(hccl_verbs_channel_t *ch)
+{
+    uint64_t slots = (uint64_t) ch->peer->v->set.slots;
+    while (ch->consumed < ch->received && !ch->held[ch->consumed % slots]) {
+        ch->consumed++;
+    }
+}
+
+/* ---- matched ---------------------------------------------------------------------------------- */
+
+static void deliver(hccl_verbs_message_t *m, const hccl_verbs_header_t *h, const char *data)
+{
+    if (h->bytes > m->bytes) {
+        hccl_verbs_end(m, HCCL_ERR_ARG);
+        return;
+    }
+    if (h->bytes > 0) {
+        memcpy(m->data, data, h->bytes);
+    }
+    hccl_verbs_end(m, HCCL_OK);
+}
+
+/* Answers ASK. */
+static void answer(hccl_verbs_message_t *m, const hccl_verbs_header_t *h)
+{
+    hccl_verbs_peer_t *peer = m->peer;
+    hccl_verbs_item_t *item = hccl_verbs_item_new(peer->v);
+    if (NULL == item) {
+        /* The sender waits for an answer. */
+        hccl_log_fatal("no memory for a message");
+    }
+    item->kind = HCCL_VERBS_HERE;
+    item->their_id = h->id;
+    item->way = HCCL_VERBS_TOO_LONG;
+    if (h->bytes <= m->bytes) {
+        m->bytes = h->bytes;
+        m->their_id = h->id;
+        m->id = ++peer->next_id;
+        m->reg = hccl_verbs_cache_get(&peer->v->cache, m->data, m->bytes, true);
+        item->message = m;
+        item->way = NULL == m->reg ? HCCL_VERBS_PIECES : HCCL_VERBS_WRITE;
+        hccl_verbs_append(&peer->receiving, m);
+    }
+    hccl_verbs_queue(&peer->channel[0], item);
+    if (HCCL_VERBS_TOO_LONG == item->way) {
+        hccl_verbs_end(m, HCCL_ERR_ARG);
+    }
+}
+
+/* ---- early ------------------------------------------------------------------------------------ */
+
+static void free_early(hccl_verbs_peer_t *peer, hccl_verbs_early_t *e)
+{
+    hccl_verbs_channel_t *ch = &peer->channel[0];
+    if (HCCL_VERBS_EAGER == e->header.kind && NULL == e->copy) {
+        ch->held[e->slot % (uint64_t) peer->v->set.slots] = false;
+        consume(ch);
+    }
+    free(e->copy);
+    e->next = peer->v->free_early;
+    peer->v->free_early = e;
+}
+
+void hccl_verbs_drop_early(hccl_verbs_peer_t *peer)
+{
+    while (NULL != peer->early) {
+        hccl_verbs_early_t *e = peer->early;
+        peer->early = e->next;
+        free_early(peer, e);
+    }
+}
+
+/* Makes the oldest early message leave its slot. */
+static void move_out(hccl_verbs_channel_t *ch)
+{
+    hccl_verbs_early_t *e = ch->peer->early;
+    while (NULL != e
+           && (HCCL_VERBS_EAGER != e->header.kind || NULL != e->copy || e->slot != ch->consumed)) {
+        e = e->next;
+    }
+    if (NULL == e) {
+        return;
+    }
+    e->copy = malloc(e->header.bytes + 1);
+    if (NULL == e->copy) {
+        hccl_log_fatal("no memory for a message that came early");
+    }
+    memcpy(e->copy, slot_in(ch, e->slot) + sizeof(e->header), e->header.bytes);
+    ch->held[e->slot % (uint64_t) ch->peer->v->set.slots] = false;
+    ch->peer->v->count.copied++;
+    consume(ch);
+}
+
+static void keep(hccl_verbs_channel_t *ch, uint64_t slot, const hccl_verbs_header_t *h)
+{
+    hccl_verbs_t *v = ch->peer->v;
+    hccl_verbs_early_t *e = v->free_early;
+    if (NULL != e) {
+        v->free_early = e->next;
+        memset(e, 0, sizeof(*e));
+    } else {
+        e = calloc(1, sizeof(*e));
+    }
+    if (NULL == e) {
+        hccl_log_fatal("no memory for a message that came early");
+    }
+    e->header = *h;
+    e->slot = slot;
+    hccl_verbs_early_t **at = &ch->peer->early;
+    while (NULL != *at) {
+        at = &(*at)->next;
+    }
+    *at = e;
+    v->count.unexpected++;
+    ch->held[slot % (uint64_t) v->set.slots] = HCCL_VERBS_EAGER == h->kind;
+}
+
+static hccl_verbs_early_t *take_early(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key)
+{
+    hccl_verbs_early_t **at = &peer->early;
+    while (NULL != *at && !is_for(key, &(*at)->header)) {
+        at = &(*at)->next;
+    }
+    hccl_verbs_early_t *e = *at;
+    if (NULL != e) {
+        *at = e->next;
+    }
+    return e;
+}
+
+/* ---- entry points ----------------------------------------------------------------------------- */
+
+static void match_early(hccl_verbs_message_t *m)
+{
+    hccl_verbs_peer_t *peer = m->peer;
+    hccl_verbs_early_t *e = take_early(peer, &m->key);
+    if (NULL == e) {
+        hccl_verbs_append(&peer->posted, m);
+        return;
+    }
+    if (HCCL_VERBS_ASK == e->header.kind) {
+        answer(m, &e->header);
+    } else {
+        const char *slot = slot_in(&peer->channel[0], e->slot) + sizeof(e->header);
+        deliver(m, &e->header, NULL == e->copy ? slot : e->copy);
+    }
+    free_early(peer, e);
+    hccl_verbs_pump(&peer->channel[0]);
+}
+
+int hccl_verbs_receive(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key, void *data,
+                       size_t bytes, hccl_verbs_message_t **message)
+{
+    hccl_verbs_t *v = peer->v;
+    int rc = HCCL_ERR_NOMEM;
+    pthread_mutex_lock(&v->lock);
+    if (HCCL_VERBS_REFUSED == peer->state || HCCL_VERBS_LOST == peer->state) {
+        rc = HCCL_VERBS_REFUSED == peer->state ? HCCL_ERR_NOTSUP : HCCL_ERR_SYS;
+        pthread_mutex_unlock(&v->lock);
+        return rc;
+    }
+    hccl_verbs_message_t *m = hccl_verbs_message_new(peer, key, data, bytes);
+    if (NULL != m) {
+        rc = HCCL_OK;
+        *message = m;
+        match_early(m);
+        hccl_verbs_want(peer);
+    }
+    pthread_mutex_unlock(&v->lock);
+    return rc;
+}
+
+/* A part of a long message, or a piece. */
+static void take_part(hccl_verbs_peer_t *peer, const hccl_verbs_header_t *h, const char *data)
+{
+    hccl_verbs_message_t *m = hccl_verbs_find(peer->receiving, h->id);
+    if (NULL == m) {
+        return;
+    }
+    bool complete;
+    if (HCCL_VERBS_WRITTEN == h->kind) {
+        complete = (uint32_t) ++m->parts == h->parts;
+    } else {
+        size_t rest = m->bytes - (size_t) h->bytes;
+        size_t n = rest < peer->v->set.eager ? rest : peer->v->set.eager;
+        memcpy(m->data + h->bytes, data, n);
+        m->done += n;
+        complete = m->done == m->bytes;
+    }
+    if (complete) {
+        hccl_verbs_remove(&peer->receiving, m);
+        hccl_verbs_end(m, HCCL_OK);
+    }
+}
+
+/* EAGER or ASK: the first receive that was posted for it, or none. */
+static void match_posted(hccl_verbs_channel_t *ch, uint64_t slot, const hccl_verbs_header_t *h,
+                         const char *data)
+{
+    hccl_verbs_message_t *m = ch->peer->posted;
+    while (NULL != m && !is_for(&m->key, h)) {
+        m = m->next;
+    }
+    if (NULL == m) {
+        keep(ch, slot, h);
+        return;
+    }
+    hccl_verbs_remove(&ch->peer->posted, m);
+    if (HCCL_VERBS_ASK == h->kind) {
+        answer(m, h);
+    } else {
+        deliver(m, h, data);
+    }
+}
+
+void hccl_verbs_arrived(hccl_verbs_channel_t *ch, uint64_t slot)
+{
+    const hccl_verbs_header_t *h = (const hccl_verbs_header_t *) slot_in(ch, slot);
+    const char *data = (const char *) (h + 1);
+    hccl_verbs_place_t place;
+    ch->peer->failures = 0;
+    hccl_verbs_credit(ch, h->consumed);
+    switch ((hccl_verbs_kind_t) h->kind) {
+    case HCCL_VERBS_EAGER:
+    case HCCL_VERBS_ASK:
+        match_posted(ch, slot, h, data);
+        break;
+    case HCCL_VERBS_HERE:
+        memcpy(&place, data, sizeof(place));
+        hccl_verbs_take_place(ch->peer, &place);
+        break;
+    case HCCL_VERBS_WRITTEN:
+    case HCCL_VERBS_PIECE:
+        take_part(ch->peer, h, data);
+        break;
+    }
+    consume(ch);
+    if (ch->received - ch->consumed > (uint64_t) ch->peer->v->set.slots / 2) {
+        move_out(ch);
+    }
+}

@@ -1,0 +1,290 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From items to work requests: see verbs_engine.h. An item is put into a slot when one is free at the
+ * peer; slots are posted in order, as many as one call takes. What is posted can be posted again: a
+ * new queue pair begins with the first slot that the peer has not seen.
+ */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "tier/verbs_engine.h"
+
+void hccl_verbs_queue(hccl_verbs_channel_t *ch, hccl_verbs_item_t *item)
+{
+    item->next = NULL;
+    *ch->last = item;
+    ch->last = &item->next;
+}
+
+/* ---- slots ------------------------------------------------------------------------------------ */
+
+static uint64_t slots_of(const hccl_verbs_channel_t *ch)
+{
+    return (uint64_t) ch->peer->v->set.slots;
+}
+
+static char *slot_at(const hccl_verbs_channel_t *ch, uint64_t number)
+{
+    return ch->out + number % slots_of(ch) * ch->slot_bytes;
+}
+
+/* Copies what the header is followed by; returns how much that is. */
+static size_t payload(hccl_verbs_channel_t *ch, hccl_verbs_item_t *item, hccl_verbs_header_t *h)
+{
+    hccl_verbs_message_t *m = item->message;
+    char *to = (char *) (h + 1);
+    if (HCCL_VERBS_EAGER == item->kind && m->bytes > 0) {
+        memcpy(to, m->data, m->bytes);
+        ch->peer->v->count.bytes += m->bytes;
+        return m->bytes;
+    }
+    if (HCCL_VERBS_PIECE == item->kind) {
+        size_t rest = m->bytes - m->done;
+        size_t n = rest < ch->peer->v->set.eager ? rest : ch->peer->v->set.eager;
+        memcpy(to, m->data + m->done, n);
+        m->done += n;
+        ch->peer->v->count.bytes += n;
+        return n;
+    }
+    if (HCCL_VERBS_HERE == item->kind) {
+        hccl_verbs_place_t place = {.sender = item->their_id, .way = item->way};
+        if (NULL != m) {
+            place.receiver = m->id;
+            place.address = (uint64_t) (uintptr_t) m->data;
+            place.rkey = NULL == m->reg ? 0 : m->reg->mr->rkey;
+        }
+        memcpy(to, &place, sizeof(place));
+        return sizeof(place);
+    }
+    return 0;
+}
+
+/* Fills the next slot with an item; true when nothing of it is left. */
+static bool fill(hccl_verbs_channel_t *ch, hccl_verbs_item_t *item)
+{
+    hccl_verbs_message_t *m = item->message;
+    hccl_verbs_sent_t *sent = &ch->sent[ch->filled % slots_of(ch)];
+    hccl_verbs_header_t *h = (hccl_verbs_header_t *) slot_at(ch, ch->filled);
+    memset(h, 0, sizeof(*h));
+    memset(sent, 0, sizeof(*sent));
+    h->kind = item->kind;
+    if (HCCL_VERBS_EAGER == item->kind || HCCL_VERBS_ASK == item->kind) {
+        h->comm = m->key.comm;
+        h->tag = m->key.tag;
+        h->bytes = m->bytes;
+        h->id = m->id;
+    } else if (HCCL_VERBS_PIECE == item->kind) {
+        h->id = m->their_id;
+        h->bytes = m->done;
+    } else if (HCCL_VERBS_WRITTEN == item->kind) {
+        h->id = m->their_id;
+        h->parts = item->parts;
+        sent->message = m;
+        sent->offset = item->offset;
+        sent->length = item->length;
+        ch->peer->v->count.bytes += item->length;
+    }
+    sent->bytes = sizeof(*h) + payload(ch, item, h);
+    ch->filled++;
+    if (HCCL_VERBS_EAGER == item->kind) {
+        hccl_verbs_end(m, HCCL_OK);
+    } else if (HCCL_VERBS_PIECE == item->kind) {
+        if (m->done < m->bytes) {
+            return false;
+        }
+        hccl_verbs_remove(&ch->peer->sending, m);
+        hccl_verbs_end(m, HCCL_OK);
+    }
+    return true;
+}
+
+/* The peer's slots up to this one are free again (the low half of the count). What is free there has
+ * arrived. */
+void hccl_verbs_credit(hccl_verbs_channel_t *ch, uint32_t consumed)
+{
+    uint32_t more = consumed - (uint32_t) ch->freed;
+    if (more > 0 && more <= slots_of(ch)) {
+        ch->freed += more;
+        hccl_verbs_acked(ch, ch->freed);
+    }
+}
+
+void hccl_verbs_acked(hccl_verbs_channel_t *ch, uint64_t upto)
+{
+    while (ch->acked < upto) {
+        hccl_verbs_sent_t *sent = &ch->sent[ch->acked++ % slots_of(ch)];
+        ch->peer->failures = 0;
+        if (NULL != sent->message) {
+            hccl_verbs_message_t *m = sent->message;
+            sent->message = NULL;
+            hccl_verbs_part_arrived(m);
+        }
+    }
+}
+
+/* ---- work requests ---------------------------------------------------------------------------- */
+
+/* Requests that are handed over in one call. */
+typedef struct chain {
+    struct ibv_send_wr wr[HCCL_VERBS_MAX_BATCH];
+    struct ibv_sge sge[HCCL_VERBS_MAX_BATCH];
+    int n;
+} chain_t;
+
+/* Rings the bell. */
+static bool flush(hccl_verbs_channel_t *ch, chain_t *chain)
+{
+    struct ibv_send_wr *bad;
+    hccl_verbs_t *v = ch->peer->v;
+    if (0 == chain->n) {
+        return true;
+    }
+    chain->wr[chain->n - 1].next = NULL;
+    v->count.doorbells++;
+    v->count.requests += (uint64_t) chain->n;
+    chain->n = 0;
+    if (0 != v->table->post_send(ch->qp, chain->wr, &bad)) {
+        hccl_verbs_fault(ch->peer, IBV_WC_GENERAL_ERR);
+        return false;
+    }
+    return true;
+}
+
+/* One more request, written from bytes bytes at `from` to `to`. Now and then one tells when it is done:
+ * often enough that there is room for more. */
+static struct ibv_send_wr *request(hccl_verbs_channel_t *ch, chain_t *chain, const void *from,
+                                   size_t bytes, uint32_t lkey, uint64_t to, uint32_t rkey)
+{
+    hccl_verbs_t *v = ch->peer->v;
+    struct ibv_send_wr *wr = &chain->wr[chain->n];
+    struct ibv_sge *sge = &chain->sge[chain->n];
+    *sge = (struct ibv_sge){
+        .addr = (uint64_t) (uintptr_t) from, .length = (uint32_t) bytes, .lkey = lkey};
+    memset(wr, 0, sizeof(*wr));
+    wr->wr_id = (uint64_t) ch->index << 32 | (uint32_t) ++ch->requests;
+    wr->sg_list = sge;
+    wr->num_sge = 1;
+    wr->opcode = IBV_WR_RDMA_WRITE;
+    wr->wr.rdma.remote_addr = to;
+    wr->wr.rdma.rkey = rkey;
+    if (bytes <= v->inlines) {
+        wr->send_flags = IBV_SEND_INLINE;
+        v->count.inlined++;
+    }
+    if (ch->requests - ch->signalled >= (uint64_t) v->send_depth / 4) {
+        wr->send_flags |= IBV_SEND_SIGNALED;
+        ch->signalled = ch->requests;
+    }
+    chain->n++;
+    wr->next = chain->n < HCCL_VERBS_MAX_BATCH ? wr + 1 : NULL;
+    return wr;
+}
+
+/* Whether the send queue takes n more. */
+static bool has_room(const hccl_verbs_channel_t *ch, uint64_t n)
+{
+    return ch->requests - ch->done + n <= (uint64_t) ch->peer->v->send_depth;
+}
+
+/* The slot `posted`, and what goes in front of it. */
+static bool post_slot(hccl_verbs_channel_t *ch, chain_t *chain)
+{
+    hccl_verbs_peer_t *peer = ch->peer;
+    hccl_verbs_t *v = peer->v;
+    uint64_t number = ch->posted % slots_of(ch);
+    hccl_verbs_sent_t *sent = &ch->sent[number];
+    hccl_verbs_message_t *m = sent->message;
+    for (size_t at = 0; NULL != m && at < sent->length;) {
+        size_t n = sent->length - at < v->longest ? sent->length - at : (size_t) v->longest;
+        if (chain->n >= v->set.batch && !flush(ch, chain)) {
+            return false;
+        }
+        (void) request(ch, chain, m->data + sent->offset + at, n, m->reg->mr->lkey,
+                       m->address + sent->offset + at, m->rkey);
+        at += n;
+    }
+    if (chain->n >= v->set.batch && !flush(ch, chain)) {
+        return false;
+    }
+    hccl_verbs_header_t *h = (hccl_verbs_header_t *) slot_at(ch, ch->posted);
+    h->consumed = (uint32_t) ch->consumed;
+    ch->told = ch->consumed;
+    struct ibv_send_wr *wr = request(ch, chain, h, sent->bytes, peer->mr->lkey,
+                                     ch->remote + number * ch->slot_bytes, peer->theirs.rkey);
+    wr->opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+    wr->imm_data = htonl((uint32_t) ch->posted);
+    if (NULL != m) {
+        /* Its sender waits for this. */
+        wr->send_flags |= IBV_SEND_SIGNALED;
+        ch->signalled = ch->requests;
+    }
+    sent->last = ch->requests;
+    ch->posted++;
+    return true;
+}
+
+/* Requests that the slot `posted` takes. */
+static uint64_t requests_of(const hccl_verbs_channel_t *ch)
+{
+    const hccl_verbs_sent_t *sent = &ch->sent[ch->posted % slots_of(ch)];
+    uint64_t longest = ch->peer->v->longest;
+    return 1 + (NULL == sent->message ? 0 : (sent->length + longest - 1) / longest);
+}
+
+/* Tells the peer which of its slots are free, where no message of mine has said so for long. */
+static void report(hccl_verbs_channel_t *ch, chain_t *chain)
+{
+    if (ch->consumed - ch->told < slots_of(ch) / 2 || !has_room(ch, 1)) {
+        return;
+    }
+    if (chain->n >= ch->peer->v->set.batch && !flush(ch, chain)) {
+        return;
+    }
+    *ch->report = ch->consumed;
+    ch->told = ch->consumed;
+    (void) request(ch, chain, ch->report, sizeof(*ch->report), ch->peer->mr->lkey,
+                   ch->remote_credit, ch->peer->theirs.rkey);
+}
+
+void hccl_verbs_pump(hccl_verbs_channel_t *ch)
+{
+    hccl_verbs_t *v = ch->peer->v;
+    chain_t chain;
+    chain.n = 0;
+    if (HCCL_VERBS_CONNECTED != ch->peer->state) {
+        return;
+    }
+    for (bool more = true; more;) {
+        more = false;
+        if (NULL != ch->waiting && ch->filled - ch->freed >= slots_of(ch)) {
+            hccl_verbs_credit(ch, (uint32_t) __atomic_load_n(ch->credit, __ATOMIC_ACQUIRE));
+        }
+        while (NULL != ch->waiting && ch->filled - ch->freed < slots_of(ch)) {
+            hccl_verbs_item_t *item = ch->waiting;
+            if (fill(ch, item)) {
+                ch->waiting = item->next;
+                ch->last = NULL == ch->waiting ? &ch->waiting : ch->last;
+                hccl_verbs_item_free(v, item);
+            }
+        }
+        while (ch->posted < ch->filled && has_room(ch, requests_of(ch))) {
+            more = true;
+            if (!post_slot(ch, &chain)) {
+                return;
+            }
+        }
+    }
+    report(ch, &chain);
+    (void) flush(ch, &chain);
+    if (NULL != ch->waiting || ch->posted < ch->filled) {
+        v->stalled = true;
+    }
+}
+
+void hccl_verbs_pump_all(hccl_verbs_peer_t *peer)
+{
+    for (int i = 0; NULL != peer->channel && i < peer->v->set.channels; i++) {
+        hccl_verbs_pump(&peer->channel[i]);
+    }
+}

@@ -1,0 +1,74 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * See verbs_table.h.
+ */
+#include "tier/verbs_table.h"
+
+#include <string.h>
+
+static struct ibv_context *open_device(const char *name)
+{
+    /* Before memory is registered: where the kernel does not copy pinned pages for a child, the
+     * library keeps them from it, else the child would take them from the device. */
+    (void) ibv_fork_init();
+    int n = 0;
+    struct ibv_context *context = NULL;
+    struct ibv_device **list = ibv_get_device_list(&n);
+    for (int i = 0; NULL != list && NULL == context && i < n; i++) {
+        if (0 == strcmp(name, ibv_get_device_name(list[i]))) {
+            context = ibv_open_device(list[i]);
+        }
+    }
+    if (NULL != list) {
+        ibv_free_device_list(list);
+    }
+    return context;
+}
+
+static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr)
+{
+    return ibv_query_port(context, port, attr);
+}
+
+static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *address, size_t bytes, int access)
+{
+    return ibv_reg_mr(pd, address, bytes, access);
+}
+
+static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+    return ibv_poll_cq(cq, n, wc);
+}
+
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    return ibv_post_send(qp, wr, bad);
+}
+
+static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    return ibv_post_recv(qp, wr, bad);
+}
+
+const hccl_verbs_table_t hccl_verbs_library = {
+    .open_device = open_device,
+    .close_device = ibv_close_device,
+    .query_device = ibv_query_device,
+    .query_port = query_port,
+    .query_gid = ibv_query_gid,
+    .alloc_pd = ibv_alloc_pd,
+    .dealloc_pd = ibv_dealloc_pd,
+    .reg_mr = reg_mr,
+    .dereg_mr = ibv_dereg_mr,
+    .create_cq = ibv_create_cq,
+    .resize_cq = ibv_resize_cq,
+    .destroy_cq = ibv_destroy_cq,
+    .poll_cq = poll_cq,
+    .create_qp = ibv_create_qp,
+    .modify_qp = ibv_modify_qp,
+    .destroy_qp = ibv_destroy_qp,
+    .post_send = post_send,
+    .post_recv = post_recv,
+    .status_text = ibv_wc_status_str,
+};
