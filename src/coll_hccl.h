@@ -9,6 +9,7 @@
 
 #include "base/tuning.h"
 #include "entry/entry.h"
+#include "tier/rdma.h"
 #include "tier/region.h"
 #include "topo/detect.h"
 #include "topo/links.h"
@@ -67,8 +68,32 @@ typedef struct hccl_peer {
     hccl_card_t card;
     hccl_region_card_t region;
     hccl_tuning_t tuning; /* what it knows of its machine */
+    uint8_t rdma;         /* hccl_verbs_state_t: whether its port works */
     uint64_t settings;    /* hccl_params_hash of that process */
 } hccl_peer_t;
+
+/** What the parameter rdma says. */
+typedef enum {
+    HCCL_RDMA_UNKNOWN = -1,
+    HCCL_RDMA_OFF,
+    HCCL_RDMA_AUTO, /* where it works; says nothing on hosts without ports */
+    HCCL_RDMA_ON    /* where it works; says where it does not */
+} hccl_rdma_use_t;
+
+hccl_rdma_use_t hccl_params_rdma(void);
+
+/** Tries the port of this process, which has this index in its node, and enters into *mine what came of
+ *  it. */
+void hccl_rdma_try(hccl_peer_t *mine, int index);
+
+/** On MPI_COMM_WORLD: finds out who is reached by RDMA, and says once who is not. */
+void hccl_rdma_begin(const ompi_communicator_t *comm);
+
+/** Closes all of it. */
+void hccl_rdma_end(void);
+
+/** The tag of the messages by which connections are agreed upon; nobody else's. */
+extern int hccl_rdma_tag;
 
 /** What is known of this machine: from the file of an earlier job, or measured now, in one process of
  *  each host. Unknown where there is nobody to share memory with. */

@@ -36,6 +36,8 @@ const mca_coll_base_component_t mca_coll_hccl_component = {
 
 bool hccl_component_works;
 
+int hccl_rdma_tag;
+
 /* Whether the parameter inject names this step and this process. */
 static bool injected(const char *step)
 {
@@ -59,12 +61,13 @@ static int power_below(int n)
  * component has its tags, and which a layer that drops the sign (mtl/portals4) does not take for
  * tags that users are likely to choose. For each kind of operations (exec/turn.c), and the same
  * again for what an inter-communicator's operations send inside their local group, on the local
- * group's own communicator. */
+ * group's own communicator. The next one is RDMA's. */
 static void set_tags(void)
 {
     int span = power_below(mca_pml.pml_max_tag) / 2;
     hccl_engine.tag_ids = span / (2 * HCCL_TAG_KINDS * HCCL_CURSORS);
     hccl_engine.tag_base = -(mca_pml.pml_max_tag / 2) - span;
+    hccl_rdma_tag = hccl_engine.tag_base + span;
 }
 
 static void set_engine(void)
@@ -201,6 +204,7 @@ static int describe_self(hccl_peer_t *mine)
     int index = ompi_process_info.my_local_rank;
     rc = override_place(&mine->card, &index);
     hccl_ports_choose(&mine->card, index);
+    hccl_rdma_try(mine, index);
     return rc;
 }
 
@@ -259,6 +263,7 @@ static int close_component(void)
         hccl_drive_fini();
         hccl_component_works = false;
     }
+    hccl_rdma_end();
     hccl_procs_forget();
     hccl_params_forget();
     hccl_mpool_leave();

@@ -29,6 +29,9 @@ static void construct(mca_coll_hccl_module_t *module)
 static void destruct(mca_coll_hccl_module_t *module)
 {
     if (NULL != module->hc.shape) {
+        if (MPI_COMM_WORLD == module->hc.comm) {
+            hccl_rdma_leave();
+        }
         hccl_comm_fini(&module->hc);
     }
 }
@@ -213,6 +216,7 @@ static int enable(mca_coll_base_module_t *module, ompi_communicator_t *comm)
     }
     hccl_ports_show(comm, shape);
     hccl_ports_show_ring(comm, shape);
+    hccl_rdma_begin(comm);
     size_t slot_bytes[HCCL_LANES];
     hccl_tuning_apply(comm, slot_bytes);
     hccl_comm_init(&m->hc, comm, shape, crowded, regions, slot_bytes);

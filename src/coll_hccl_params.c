@@ -276,6 +276,40 @@ static int check_ports(void)
     return OMPI_SUCCESS;
 }
 
+static const char *const rdma_names[] = {
+    [HCCL_RDMA_OFF] = "off",
+    [HCCL_RDMA_AUTO] = "auto",
+    [HCCL_RDMA_ON] = "on",
+};
+
+hccl_rdma_use_t hccl_params_rdma(void)
+{
+    int i = HCCL_RDMA_ON;
+    while (i > HCCL_RDMA_UNKNOWN
+           && (NULL == hccl_params.rdma || 0 != strcmp(hccl_params.rdma, rdma_names[i]))) {
+        i--;
+    }
+    return (hccl_rdma_use_t) i;
+}
+
+static int check_rdma(void)
+{
+    char text[32];
+    if (HCCL_RDMA_UNKNOWN == hccl_params_rdma()) {
+        return complain("rdma", NULL == hccl_params.rdma ? "" : hccl_params.rdma,
+                        "off, auto and on");
+    }
+    if (0 != (hccl_params.rdma_slots & (hccl_params.rdma_slots - 1))) {
+        snprintf(text, sizeof(text), "%d", hccl_params.rdma_slots);
+        return complain("rdma_slots", text, "4, 8, 16, 32, 64, 128 and 256");
+    }
+    if (0 != hccl_params.rdma_tc % 4) {
+        snprintf(text, sizeof(text), "%d", hccl_params.rdma_tc);
+        return complain("rdma_tc", text, "multiples of 4 from 0 to 252");
+    }
+    return OMPI_SUCCESS;
+}
+
 static int check_inject(void)
 {
     const char *text = NULL == hccl_params.inject ? "" : hccl_params.inject;
@@ -285,10 +319,12 @@ static int check_inject(void)
     if ('\0' == text[0]
         || (2 == sscanf(text, "%15[a-z]:%d%c", what, &rank, &rest) && rank >= 0
             && (0 == strcmp(what, "region") || 0 == strcmp(what, "map") || 0 == strcmp(what, "cell")
-                || 0 == strcmp(what, "heap") || 0 == strcmp(what, "nomem")))) {
+                || 0 == strcmp(what, "heap") || 0 == strcmp(what, "nomem")
+                || 0 == strcmp(what, "qp")))) {
         return OMPI_SUCCESS;
     }
-    return complain("inject", text, "region:RANK, map:RANK, cell:RANK, heap:RANK or nomem:RANK");
+    return complain("inject", text,
+                    "region:RANK, map:RANK, cell:RANK, heap:RANK, nomem:RANK or qp:RANK");
 }
 
 static const char *const zero_copy_names[] = {
@@ -333,9 +369,9 @@ static int check_algorithms(void)
 
 int hccl_params_check(void)
 {
-    static int (*const checks[])(void) = {check_unreadable, check_ranges,    check_slots,
-                                          check_file,       check_topology,  check_ports,
-                                          check_inject,     check_zero_copy, check_algorithms};
+    static int (*const checks[])(
+        void) = {check_unreadable, check_ranges, check_slots,  check_file,      check_topology,
+                 check_ports,      check_rdma,   check_inject, check_zero_copy, check_algorithms};
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         int rc = checks[i]();
         if (OMPI_SUCCESS != rc) {

@@ -15,6 +15,7 @@ typedef struct wire {
     uint8_t card[HCCL_CARD_BYTES];
     hccl_region_card_t region;
     hccl_tuning_t tuning;
+    uint64_t rdma;
     uint64_t settings;
 } wire_t;
 
@@ -30,6 +31,7 @@ int hccl_procs_publish(const hccl_peer_t *mine)
     hccl_card_pack(&mine->card, wire.card);
     wire.region = mine->region;
     wire.tuning = mine->tuning;
+    wire.rdma = mine->rdma;
     wire.settings = mine->settings;
     OPAL_MODEX_SEND(rc, OPAL_PMIX_GLOBAL, &mca_coll_hccl_component.collm_version, &wire,
                     sizeof(wire));
@@ -56,6 +58,7 @@ static hccl_peer_t *receive(ompi_proc_t *proc)
         } else if (NULL != peer) {
             peer->region = wire.region;
             peer->tuning = wire.tuning;
+            peer->rdma = (uint8_t) wire.rdma;
             peer->settings = wire.settings;
         }
     }

@@ -25,8 +25,10 @@
 #include "ompi/request/request.h"
 #include "opal/datatype/opal_convertor.h"
 #include "opal/mca/hwloc/base/base.h"
+#include "opal/mca/memory/base/base.h"
 #include "opal/mca/mpool/base/base.h"
 #include "opal/mca/pmix/pmix.h"
+#include "opal/memoryhooks/memory.h"
 #include "opal/runtime/opal_progress.h"
 #include "opal/threads/threads.h"
 
@@ -38,6 +40,22 @@ typedef struct ompi_info_t hccl_compat_info_t;
 static inline uint64_t hccl_compat_comm_number(const ompi_communicator_t *comm)
 {
     return comm->c_contextid;
+}
+
+/** Lets `told` be called before memory of the process goes (munmap and the like), in the thread that does
+ *  it. False: Open MPI cannot see that here. The names are Open MPI's, and they stay open with it. */
+static inline bool hccl_compat_watch_memory(opal_mem_hooks_callback_fn_t *told)
+{
+    const int all = OPAL_MEMORY_FREE_SUPPORT | OPAL_MEMORY_MUNMAP_SUPPORT;
+    return OPAL_SUCCESS == mca_base_framework_open(&opal_memory_base_framework, 0)
+           && all == (all & opal_mem_hooks_support_level())
+           && OPAL_SUCCESS == opal_mem_hooks_register_release(told, NULL);
+}
+
+static inline void hccl_compat_unwatch_memory(opal_mem_hooks_callback_fn_t *told)
+{
+    (void) opal_mem_hooks_unregister_release(told);
+    (void) mca_base_framework_close(&opal_memory_base_framework);
 }
 
 #endif

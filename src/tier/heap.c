@@ -39,7 +39,8 @@ static struct {
     int fd;
     granule_t *granules; /* one for each, sparse as the heap itself */
     size_t ngranules;
-    uint32_t free[ORDERS]; /* first free block of each order, NONE: none */
+    uint32_t free[ORDERS];                     /* first free block of each order, NONE: none */
+    void (*told)(void *address, size_t bytes); /* NULL: nobody */
     /* A heap that has ended with blocks taken, NULL: none. */
     char *left;
     size_t left_size;
@@ -143,6 +144,9 @@ bool hccl_heap_give(void *block)
         size_t bytes = HCCL_HEAP_GRANULE << g->order;
         uint32_t at = (uint32_t) (g - heap.granules);
         if (bytes >= HCCL_HEAP_RETURNED) {
+            if (NULL != heap.told) {
+                heap.told(block, bytes);
+            }
             /* What is not given back stays for the next one who takes: no harm. */
             (void) fallocate(heap.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                              (off_t) ((char *) block - heap.base), (off_t) bytes);
@@ -155,6 +159,13 @@ bool hccl_heap_give(void *block)
                 && (char *) block < heap.left + heap.left_size;
     pthread_mutex_unlock(&heap.lock);
     return NULL != g || left;
+}
+
+void hccl_heap_watch(void (*told)(void *address, size_t bytes))
+{
+    pthread_mutex_lock(&heap.lock);
+    heap.told = told;
+    pthread_mutex_unlock(&heap.lock);
 }
 
 char *hccl_heap_range(size_t *size)

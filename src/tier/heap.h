@@ -49,6 +49,10 @@ void *hccl_heap_take(size_t bytes, size_t align);
 /** Gives a block back; false, and nothing is done, when it is not one of the heap's. Thread-safe. */
 HCCL_CHECKED bool hccl_heap_give(void *block);
 
+/** Lets `told` be called before pages of a block go back to the system: the addresses stay, with other
+ *  pages. It must not call the heap. NULL: nobody. */
+void hccl_heap_watch(void (*told)(void *address, size_t bytes));
+
 /** Where the heap lies, NULL: none; *size: its bytes. */
 char *hccl_heap_range(size_t *size);
 

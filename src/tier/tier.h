@@ -20,6 +20,7 @@
 #define HCCL_TIER_TIER_H
 
 #include "tier/pml.h"
+#include "tier/rdma.h"
 
 /** Where a message goes to, or comes from. */
 typedef struct hccl_address {
@@ -30,13 +31,22 @@ typedef struct hccl_address {
 
 /** A message under way. */
 typedef struct hccl_message {
-    ompi_request_t *pml; /* Open MPI's request */
+    struct hccl_verbs_message *rdma; /* by RDMA; NULL: not */
+    ompi_request_t *pml;             /* else Open MPI's request */
 } hccl_message_t;
 
 /** Starts sending bytes bytes. Returns an Open MPI error code; *m is a message on success alone. */
 HCCL_CHECKED static inline int hccl_tier_send(const hccl_address_t *to, const void *data,
                                               size_t bytes, hccl_message_t *m)
 {
+    m->rdma = NULL;
+    if (HCCL_UNLIKELY(hccl_rdma_active)) {
+        int rc = hccl_rdma_message(to->comm, to->rank, to->tag, true, (void *) (uintptr_t) data,
+                                   bytes, &m->rdma);
+        if (NULL != m->rdma || OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
     return hccl_pml_send(to->comm, to->rank, to->tag, data, bytes, &m->pml);
 }
 
@@ -44,6 +54,13 @@ HCCL_CHECKED static inline int hccl_tier_send(const hccl_address_t *to, const vo
 HCCL_CHECKED static inline int hccl_tier_receive(const hccl_address_t *from, void *data,
                                                  size_t bytes, hccl_message_t *m)
 {
+    m->rdma = NULL;
+    if (HCCL_UNLIKELY(hccl_rdma_active)) {
+        int rc = hccl_rdma_message(from->comm, from->rank, from->tag, false, data, bytes, &m->rdma);
+        if (NULL != m->rdma || OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
     return hccl_pml_receive(from->comm, from->rank, from->tag, data, bytes, &m->pml);
 }
 
@@ -51,7 +68,8 @@ HCCL_CHECKED static inline int hccl_tier_receive(const hccl_address_t *from, voi
  *  more. */
 HCCL_CHECKED static inline bool hccl_tier_test(hccl_message_t *m, int *error)
 {
-    return hccl_pml_test(&m->pml, error);
+    return HCCL_LIKELY(NULL == m->rdma) ? hccl_pml_test(&m->pml, error)
+                                        : hccl_rdma_test(m->rdma, error);
 }
 
 #endif

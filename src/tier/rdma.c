@@ -1,0 +1,283 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * See rdma.h.
+ */
+#include "tier/rdma.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "tier/heap.h"
+#include "tier/pml.h"
+#include "tier/verbs.h"
+
+bool hccl_rdma_active;
+
+static struct {
+    hccl_verbs_t *v; /* NULL: not started */
+    hccl_rdma_link_t *links;
+    int n;
+    int tag;
+    bool watches;      /* memory that goes is told */
+    bool left;         /* MPI_COMM_WORLD has gone */
+    opal_mutex_t lock; /* of links that get a peer */
+} rdma = {.lock = OPAL_MUTEX_STATIC_INIT};
+
+/* An exchange: what a peer is told, and what it tells. */
+typedef struct exchange {
+    ompi_request_t *send; /* NULL: done */
+    ompi_request_t *recv;
+    int error;
+} exchange_t;
+
+/* ---- agreeing on a connection ----------------------------------------------------------------- */
+
+static int begin_exchange(hccl_verbs_peer_t *peer, const hccl_verbs_info_t *mine,
+                          hccl_verbs_info_t *theirs)
+{
+    exchange_t *e = *hccl_verbs_peer_slot(peer);
+    int rank = hccl_verbs_peer_number(peer);
+    if (NULL == e) {
+        e = calloc(1, sizeof(*e));
+        *hccl_verbs_peer_slot(peer) = e;
+    }
+    if (NULL == e || rdma.left) {
+        return HCCL_ERR_SYS;
+    }
+    e->error = OMPI_SUCCESS;
+    int rc = hccl_pml_receive(MPI_COMM_WORLD, rank, rdma.tag, theirs, sizeof(*theirs), &e->recv);
+    if (OMPI_SUCCESS == rc) {
+        rc = hccl_pml_send(MPI_COMM_WORLD, rank, rdma.tag, mine, sizeof(*mine), &e->send);
+    }
+    return OMPI_SUCCESS == rc ? HCCL_OK : HCCL_ERR_SYS;
+}
+
+/* Whether one of both messages has ended. */
+static bool has_ended(ompi_request_t **request, int *error)
+{
+    int code;
+    if (NULL != *request) {
+        if (!hccl_pml_test(request, &code)) {
+            return false;
+        }
+        *error = OMPI_SUCCESS == *error ? code : *error;
+        *request = NULL;
+    }
+    return true;
+}
+
+static bool exchange_has_ended(hccl_verbs_peer_t *peer, int *code)
+{
+    exchange_t *e = *hccl_verbs_peer_slot(peer);
+    bool sent = has_ended(&e->send, &e->error);
+    if (!has_ended(&e->recv, &e->error) || !sent) {
+        return false;
+    }
+    *code = OMPI_SUCCESS == e->error ? HCCL_OK : HCCL_ERR_SYS;
+    return true;
+}
+
+static bool has_called(hccl_verbs_peer_t *peer)
+{
+    int matched = 0;
+    ompi_status_public_t status;
+    return !rdma.left
+           && OMPI_SUCCESS
+                  == MCA_PML_CALL(iprobe(hccl_verbs_peer_number(peer), rdma.tag, MPI_COMM_WORLD,
+                                         &matched, &status))
+           && 0 != matched;
+}
+
+static int hand_over(hccl_verbs_message_t *m)
+{
+    const hccl_verbs_key_t *key = &m->key;
+    ompi_request_t *request = NULL;
+    int rc = m->sends
+                 ? hccl_pml_send(key->object, key->rank, key->tag, m->data, m->bytes, &request)
+                 : hccl_pml_receive(key->object, key->rank, key->tag, m->data, m->bytes, &request);
+    m->handed = request;
+    return OMPI_SUCCESS == rc ? HCCL_OK : HCCL_ERR_SYS;
+}
+
+static const hccl_verbs_carrier_t carrier = {begin_exchange, exchange_has_ended, has_called,
+                                             hand_over};
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+static int progress(void)
+{
+    return hccl_verbs_progress(rdma.v);
+}
+
+/* Comes from inside munmap and the like. */
+static void memory_goes(void *address, size_t bytes, void *data, bool from_allocator)
+{
+    (void) data;
+    (void) from_allocator;
+    hccl_verbs_forget(rdma.v, address, bytes);
+}
+
+/* Comes from the heap of MPI_Alloc_mem. */
+static void heap_goes(void *address, size_t bytes)
+{
+    hccl_verbs_forget(rdma.v, address, bytes);
+}
+
+int hccl_rdma_start(hccl_verbs_t *v, hccl_rdma_link_t *links, int n, int tag)
+{
+    rdma.v = v;
+    rdma.links = links;
+    rdma.n = n;
+    rdma.tag = tag;
+    rdma.left = false;
+    hccl_verbs_set_carrier(v, &carrier);
+    rdma.watches = hccl_compat_watch_memory(memory_goes);
+    hccl_verbs_keep(v, rdma.watches);
+    int rc = opal_progress_register(progress);
+    if (OPAL_SUCCESS != rc) {
+        if (rdma.watches) {
+            hccl_compat_unwatch_memory(memory_goes);
+        }
+        rdma.v = NULL;
+        return rc;
+    }
+    hccl_heap_watch(heap_goes);
+    hccl_rdma_active = true;
+    return OMPI_SUCCESS;
+}
+
+/* Takes back what no peer will answer. */
+static void cancel(ompi_request_t **request)
+{
+    if (NULL != *request) {
+        (void) ompi_request_cancel(*request);
+        (void) ompi_request_free(request);
+    }
+}
+
+void hccl_rdma_leave(void)
+{
+    rdma.left = true;
+    for (int i = 0; NULL != rdma.v && i < rdma.n; i++) {
+        hccl_verbs_peer_t *peer = rdma.links[i].peer;
+        exchange_t *e = NULL == peer ? NULL : *hccl_verbs_peer_slot(peer);
+        if (NULL != e) {
+            cancel(&e->recv);
+            cancel(&e->send);
+        }
+    }
+}
+
+static void tell_counters(void)
+{
+    hccl_verbs_counters_t c;
+    hccl_verbs_count(rdma.v, &c);
+    hccl_log_info("rdma: messages %llu, payload %llu bytes, work requests %llu (%llu inline), "
+                  "doorbells %llu, completions %llu, early %llu (%llu copied), registrations %llu "
+                  "(%llu found again), connections %llu, again %llu",
+                  (unsigned long long) c.messages, (unsigned long long) c.bytes,
+                  (unsigned long long) c.requests, (unsigned long long) c.inlined,
+                  (unsigned long long) c.doorbells, (unsigned long long) c.completions,
+                  (unsigned long long) c.unexpected, (unsigned long long) c.copied,
+                  (unsigned long long) c.registrations, (unsigned long long) c.found,
+                  (unsigned long long) c.connections, (unsigned long long) c.reconnections);
+}
+
+void hccl_rdma_stop(void)
+{
+    if (NULL == rdma.v) {
+        return;
+    }
+    hccl_rdma_active = false;
+    (void) opal_progress_unregister(progress);
+    hccl_heap_watch(NULL);
+    if (rdma.watches) {
+        hccl_compat_unwatch_memory(memory_goes);
+    }
+    tell_counters();
+    for (int i = 0; i < rdma.n; i++) {
+        if (NULL != rdma.links[i].peer) {
+            free(*hccl_verbs_peer_slot(rdma.links[i].peer));
+        }
+    }
+    hccl_verbs_close(rdma.v);
+    free(rdma.links);
+    rdma.v = NULL;
+    rdma.links = NULL;
+}
+
+/* ---- messages --------------------------------------------------------------------------------- */
+
+/* The process with this rank, if it is reached by RDMA. */
+static hccl_rdma_link_t *link_of(ompi_communicator_t *comm, int rank, uint32_t *vpid)
+{
+    const opal_process_name_t *name = &ompi_comm_peer_lookup(comm, rank)->super.proc_name;
+    *vpid = name->vpid;
+    if (name->jobid != OMPI_PROC_MY_NAME->jobid || name->vpid >= (uint32_t) rdma.n
+        || !rdma.links[name->vpid].used) {
+        return NULL;
+    }
+    return &rdma.links[name->vpid];
+}
+
+static hccl_verbs_peer_t *peer_of(hccl_rdma_link_t *link, uint32_t vpid)
+{
+    hccl_verbs_peer_t *peer = __atomic_load_n(&link->peer, __ATOMIC_ACQUIRE);
+    if (NULL == peer) {
+        opal_mutex_lock(&rdma.lock);
+        peer = link->peer;
+        if (NULL == peer) {
+            peer = hccl_verbs_peer_new(rdma.v, (int) vpid, &link->card);
+            __atomic_store_n(&link->peer, peer, __ATOMIC_RELEASE);
+        }
+        opal_mutex_unlock(&rdma.lock);
+    }
+    return peer;
+}
+
+int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag, bool sends, void *data,
+                      size_t bytes, hccl_verbs_message_t **message)
+{
+    uint32_t vpid;
+    *message = NULL;
+    hccl_rdma_link_t *link = link_of(comm, rank, &vpid);
+    if (NULL == link) {
+        return OMPI_SUCCESS;
+    }
+    hccl_verbs_peer_t *peer = peer_of(link, vpid);
+    if (NULL == peer) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    hccl_verbs_key_t key = {
+        .comm = (uint32_t) hccl_compat_comm_number(comm), .tag = tag, .object = comm, .rank = rank};
+    int rc = sends ? hccl_verbs_send(peer, &key, data, bytes, message)
+                   : hccl_verbs_receive(peer, &key, data, bytes, message);
+    return HCCL_OK == rc || HCCL_ERR_NOTSUP == rc ? OMPI_SUCCESS
+           : HCCL_ERR_NOMEM == rc                 ? OMPI_ERR_OUT_OF_RESOURCE
+                                                  : OMPI_ERR_UNREACH;
+}
+
+bool hccl_rdma_test(hccl_verbs_message_t *m, int *error)
+{
+    ompi_request_t *request;
+    switch (hccl_verbs_look(m)) {
+    case HCCL_VERBS_UNDER_WAY:
+        return false;
+    case HCCL_VERBS_HANDED:
+        request = m->handed;
+        if (!hccl_pml_test(&request, error)) {
+            return false;
+        }
+        break;
+    case HCCL_VERBS_ENDED:
+        *error = HCCL_OK == m->error          ? OMPI_SUCCESS
+                 : HCCL_ERR_ARG == m->error   ? MPI_ERR_TRUNCATE
+                 : HCCL_ERR_NOMEM == m->error ? OMPI_ERR_OUT_OF_RESOURCE
+                                              : OMPI_ERR_UNREACH;
+        break;
+    }
+    hccl_verbs_message_free(m);
+    return true;
+}

@@ -1,0 +1,81 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages by RDMA, as Open MPI's processes and communicators see them: which processes have a
+ * connection, how two of them agree on one, and what of the process's memory goes. verbs.h does the rest.
+ *
+ * Only processes of one job have connections: they agree on them by messages of Open MPI's
+ * point-to-point layer on MPI_COMM_WORLD, which is there as long as collectives are. Each side
+ * sends one and receives one for each connection, whatever communicator the need arose on. Called
+ * through tier.h, and by the component.
+ */
+#ifndef HCCL_TIER_RDMA_H
+#define HCCL_TIER_RDMA_H
+
+#include <stdbool.h>
+
+#include "base/codes.h"
+#include "compat/ompi.h"
+#include "hccl_config.h"
+#include "tier/verbs_wire.h"
+
+struct hccl_verbs;
+struct hccl_verbs_peer;
+struct hccl_verbs_message;
+
+/** What is known of a process of the job. */
+typedef struct hccl_rdma_link {
+    bool used;                    /* messages to it go by RDMA, as far as both cards say */
+    hccl_verbs_card_t card;       /* its port */
+    struct hccl_verbs_peer *peer; /* NULL: no message yet */
+} hccl_rdma_link_t;
+
+#if HCCL_HAVE_VERBS
+
+/** Some process is reached by RDMA. */
+extern bool hccl_rdma_active;
+
+/** From now on, processes of the job are reached through this port, by these links (one for each rank of
+ *  MPI_COMM_WORLD). Takes ownership of both, unless OMPI_SUCCESS is not returned. tag: of the messages by
+ *  which connections are agreed upon. */
+HCCL_CHECKED int hccl_rdma_start(struct hccl_verbs *v, hccl_rdma_link_t *links, int n, int tag);
+
+/** MPI_COMM_WORLD is about to go: nobody connects any more. */
+void hccl_rdma_leave(void);
+
+/** Closes everything. */
+void hccl_rdma_stop(void);
+
+/** Starts a message if it goes by RDMA; else *message is NULL, and OMPI_SUCCESS returned. */
+HCCL_CHECKED int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag, bool sends,
+                                   void *data, size_t bytes, struct hccl_verbs_message **message);
+
+/** Whether it has ended; then *error tells how, and it is void. */
+HCCL_CHECKED bool hccl_rdma_test(struct hccl_verbs_message *message, int *error);
+
+#else
+
+enum { hccl_rdma_active = 0 };
+
+static inline void hccl_rdma_leave(void)
+{
+}
+
+static inline int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag, bool sends,
+                                    void *data, size_t bytes, struct hccl_verbs_message **message)
+{
+    (void) comm, (void) rank, (void) tag, (void) sends, (void) data, (void) bytes;
+    *message = NULL;
+    return OMPI_SUCCESS;
+}
+
+static inline bool hccl_rdma_test(struct hccl_verbs_message *message, int *error)
+{
+    (void) message;
+    *error = OMPI_SUCCESS;
+    return true;
+}
+
+#endif
+
+#endif
