@@ -127,6 +127,10 @@ static bool add_steps(hccl_sim_program_t *p, int me, const hccl_plan_t *plan)
     for (int i = 0; i < plan->nsteps; i++) {
         const hccl_step_t *s = &plan->steps[i];
         int at = s->pub;
+        if (HCCL_HOW_LONG == s->how && HCCL_STEP_WAIT != s->kind
+            && p->c.shape->node_of[p->rank[me].rank] == p->c.shape->node_of[s->peer]) {
+            continue; /* blocks are never too long for pieces here */
+        }
         if (HCCL_STEP_SEND == s->kind || HCCL_STEP_RECV == s->kind) {
             at = message_channel(p, me, s);
             if (at < 0) {
@@ -136,7 +140,7 @@ static bool add_steps(hccl_sim_program_t *p, int me, const hccl_plan_t *plan)
         }
         p->steps[p->nsteps++] = (hccl_sim_step_t){
             .kind = s->kind,
-            .base = s->base,
+            .how = (uint8_t) s->how,
             .nsrc = s->nsrc,
             .first = s->first,
             .count = s->count,
@@ -172,12 +176,11 @@ static int add_plan(hccl_sim_program_t *p, int me, const hccl_plan_t *plan, char
         return HCCL_ERR_NOMEM;
     }
     p->rank[me].first = p->nsteps;
-    p->rank[me].nsteps = plan->nsteps;
     p->rank[me].npub = plan->npub;
     if (0 == me) {
         p->nblocks = plan->nblocks > 0 ? plan->nblocks : 1;
         p->publishes = 0 != plan->publishes;
-        p->sized = 0 != plan->sized;
+        p->box = plan->box;
         p->max_pub = plan->max_pub;
         if (NULL != plan->order) {
             p->order = malloc((size_t) plan->nblocks * sizeof(*p->order));
@@ -189,7 +192,9 @@ static int add_plan(hccl_sim_program_t *p, int me, const hccl_plan_t *plan, char
     }
     int positions = plan->tmp_blocks > plan->nblocks ? plan->tmp_blocks : plan->nblocks;
     p->npositions = positions > p->npositions ? positions : p->npositions;
-    return add_steps(p, me, plan) ? HCCL_OK : HCCL_ERR_NOMEM;
+    bool added = add_steps(p, me, plan);
+    p->rank[me].nsteps = (int) (p->nsteps - p->rank[me].first);
+    return added ? HCCL_OK : HCCL_ERR_NOMEM;
 }
 
 /* Who is simulated: the nodes of part 0. */

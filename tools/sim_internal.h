@@ -17,7 +17,7 @@ enum { HCCL_SIM_CURSORS = 4 };
 /** A step of a plan. */
 typedef struct hccl_sim_step {
     uint8_t kind; /* hccl_step_kind_t */
-    uint8_t base;
+    uint8_t how;  /* hccl_how_t */
     uint16_t nsrc;
     int32_t first, count;
     int32_t at;  /* SEND, RECV: the channel; PUBLISH: the number */
@@ -65,7 +65,8 @@ struct hccl_sim_program {
     int nranks; /* simulated */
     int nnodes;
     int nblocks, npositions, max_pub;
-    bool publishes, sized;
+    bool publishes;
+    int box;               /* positions of a box of parcels, 0: none */
     int32_t *order;        /* [nblocks], NULL: none */
     hccl_sim_rank_t *rank; /* [nranks], node after node */
     int *node_first;       /* [nnodes + 1] */
@@ -113,6 +114,7 @@ hccl_tier_t hccl_sim_tier(const hccl_shape_t *shape, int a, int b);
 typedef struct hccl_sim_sizes {
     bool vector; /* else blocks of `bytes` */
     int nseg;
+    double parcel;          /* blocks of private sizes: longest parcel */
     double bytes[2];        /* of a segment, of the last one: of the vector or of a block */
     const double *start[2]; /* VECTOR with rounded blocks: where positions begin; else NULL */
     int nblocks;
@@ -124,8 +126,10 @@ HCCL_CHECKED int hccl_sim_sizes(hccl_sim_program_t *p, const hccl_sim_setup_t *s
 static inline double hccl_sim_bytes(const hccl_sim_sizes_t *s, int seg, const hccl_sim_step_t *step)
 {
     int last = seg + 1 == s->nseg;
-    if (HCCL_BASE_SIZES == step->base) {
-        return (double) step->count * (double) sizeof(size_t);
+    /* Blocks of private sizes are taken to be alike here: all of them parcels, or all LONG. */
+    if (HCCL_HOW_PARCELS == step->how || HCCL_HOW_LONG == step->how) {
+        bool moves = (s->bytes[last] > s->parcel) == (HCCL_HOW_LONG == step->how);
+        return moves ? step->count * s->bytes[last] : 0;
     }
     if (!s->vector) {
         return step->count * s->bytes[last];

@@ -224,7 +224,7 @@ static double try_step(hccl_sim_t *s, int rank, int cursor, const hccl_sim_step_
     case HCCL_STEP_SEND:
     case HCCL_STEP_RECV:
         bytes = hccl_sim_bytes(&s->sizes, c->seg, step);
-        if (step->count > 0 && !(bytes > 0)) {
+        if (step->count > 0 && !(bytes > 0) && HCCL_HOW_PARCELS != step->how) {
             return 0; /* both sides know that there is nothing to send */
         }
         c->open++;
@@ -235,8 +235,6 @@ static double try_step(hccl_sim_t *s, int rank, int cursor, const hccl_sim_step_
             return -1;
         }
         c->hops = c->hops > c->arriving ? c->hops : c->arriving;
-        return 0;
-    case HCCL_STEP_MEASURE:
         return 0;
     default:
         return combine(s, rank, c, step);

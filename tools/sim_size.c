@@ -7,8 +7,8 @@
 
 #include "sim_internal.h"
 
-/* As in exec/plan.c. */
-enum { ALIGN_BYTES = 64, SHORTEST_BYTES = 8192, HALVED_FROM_BYTES = 4 << 20 };
+/* As in exec/plan.c and exec/apart.c. */
+enum { ALIGN_BYTES = 64, SHORTEST_BYTES = 8192, HALVED_FROM_BYTES = 4 << 20, PARCEL_BYTES = 2048 };
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -35,7 +35,7 @@ static size_t segment_bytes(const hccl_sim_program_t *p, const hccl_sim_setup_t 
     const hccl_machine_t *m = setup->machine;
     size_t bytes = setup->bytes, segment = setup->segment;
     size_t blocks = is_vector(p) ? (size_t) p->nblocks : 1;
-    if (p->sized || !hccl_coll_info[p->coll].shared_sizes || 0 == bytes) {
+    if (!hccl_coll_info[p->coll].shared_sizes || 0 == bytes) {
         return bytes;
     }
     if (!p->publishes) {
@@ -76,6 +76,12 @@ static void round_blocks(const hccl_sim_program_t *p, size_t units, size_t unit,
     start[p->npositions] = (double) (sum * unit);
 }
 
+double hccl_sim_parcel(const hccl_sim_program_t *p, const hccl_machine_t *machine)
+{
+    double most = 0 == p->box ? 0 : (machine->slot_wide - 4) / p->box - 2;
+    return most < PARCEL_BYTES ? most : PARCEL_BYTES;
+}
+
 int hccl_sim_sizes(hccl_sim_program_t *p, const hccl_sim_setup_t *setup, hccl_sim_sizes_t *sizes)
 {
     size_t unit = setup->unit > 0 ? setup->unit : 1;
@@ -84,6 +90,7 @@ int hccl_sim_sizes(hccl_sim_program_t *p, const hccl_sim_setup_t *setup, hccl_si
                                   : segment_bytes(p, setup);
     part = (part + unit - 1) / unit * unit;
     *sizes = (hccl_sim_sizes_t){.vector = is_vector(p), .nblocks = p->nblocks, .nseg = 1};
+    sizes->parcel = hccl_sim_parcel(p, setup->machine);
     if (0 == bytes) {
         return HCCL_OK;
     }

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Hierarchical alltoall: aggregated by pairs of nodes (short blocks), and shared memory inside with
- * direct messages outside (long blocks), both for blocks of equal size. For alltoallv and alltoallw
- * direct messages inside and outside, node by node.
+ * direct messages outside (long blocks), both for blocks of equal size. In alltoallv and alltoallw,
+ * where the sizes are private, each block goes its own way.
  */
 #include "algo/parts.h"
 
@@ -90,12 +90,10 @@ static void take(const walk_t *w, int d, int slot, int pub)
     }
 }
 
-/* Distances d, ..., d + n - 1 between nodes. */
-static void window(const walk_t *w, int d, int n)
+/* Distances d, ..., d + n - 1 between nodes: what my node has for others is on its way. */
+static void depart(const walk_t *w, int d, int n)
 {
-    const int square = w->c->shape->max_local * w->c->shape->max_local;
     const int out = hccl_build_publications(w->b, n, w->c->shape->max_local);
-    const int in = hccl_build_publications(w->b, n, square);
 
     for (int i = 0; i < n; i++) {
         const int to = ahead(w, d + i);
@@ -107,6 +105,14 @@ static void window(const walk_t *w, int d, int n)
     for (int i = 0; i < n; i++) {
         handle(w, d + i, i, out + i);
     }
+}
+
+/* ... and what others have for my node is shared out. */
+static void arrive(const walk_t *w, int d, int n)
+{
+    const int square = w->c->shape->max_local * w->c->shape->max_local;
+    const int in = hccl_build_publications(w->b, n, square);
+
     hccl_build_wait(w->b);
     for (int i = 0; i < n && 1 < w->here.n; i++) {
         if (w->here.me == handler(w, w->here.node, d + i)) {
@@ -119,13 +125,12 @@ static void window(const walk_t *w, int d, int n)
     }
 }
 
-/* The blocks inside my node: rotated, one publication each, as alltoall mesh. */
+/* The blocks inside my node but my own: rotated, one publication each, as alltoall mesh. */
 static void inside(const walk_t *w)
 {
     const int first = w->start[w->here.node], n = w->here.n, me = w->here.me;
     const int pub = hccl_build_publications(w->b, n - 1, 1);
 
-    hccl_part_own(w->b, w->c);
     for (int t = 1; t < n; t++) {
         const int peer = (me - t + n) % n;
 
@@ -161,9 +166,13 @@ int hccl_algo_alltoall_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **p
 
     w.out = hccl_build_scratch(w.b, positions);
     w.in = hccl_build_scratch(w.b, positions);
+    hccl_part_own(w.b, c);
     inside(&w);
     for (int d = 1; d < w.nodes; d += WINDOW) {
-        window(&w, d, d + WINDOW <= w.nodes ? WINDOW : w.nodes - d);
+        const int many = d + WINDOW <= w.nodes ? WINDOW : w.nodes - d;
+
+        depart(&w, d, many);
+        arrive(&w, d, many);
     }
     return hccl_build_finish(w.b, plan);
 }
@@ -193,6 +202,7 @@ int hccl_algo_alltoall_hier_pairwise(const hccl_case_t *c, int algorithm, hccl_p
     if (!walk_start(&w, c, algorithm)) {
         return HCCL_ERR_NOMEM;
     }
+    hccl_part_own(w.b, c);
     inside(&w);
     for (int d = 1; d < w.nodes; d++) {
         direct(&w, d);
@@ -215,6 +225,52 @@ int hccl_algo_alltoallv_hier_pairwise(const hccl_case_t *c, int algorithm, hccl_
     for (int d = 1; d < w.nodes; d++) {
         hccl_build_wait(w.b);
         direct(&w, d);
+    }
+    return hccl_build_finish(w.b, plan);
+}
+
+/* Long blocks to and from the nodes of distances d, ..., d + n - 1, each in its own message. */
+static void start_long(const walk_t *w, int d, int n)
+{
+    hccl_build_how(w->b, HCCL_HOW_LONG);
+    for (int i = 0; i < n; i++) {
+        direct(w, d + i);
+    }
+}
+
+/* Between nodes short blocks in one message per pair of nodes, as above, long ones straight: no more
+ * of them at a time than those of a window. Inside in pieces. */
+int hccl_algo_alltoallv_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    walk_t w;
+
+    if (!walk_start(&w, c, algorithm)) {
+        return HCCL_ERR_NOMEM;
+    }
+    if (1 < w.nodes) {
+        hccl_build_apart(w.b, w.area);
+        w.out = hccl_build_scratch(w.b, WINDOW * w.area);
+        w.in = hccl_build_scratch(w.b, WINDOW * w.area);
+    } else {
+        hccl_build_apart(w.b, 0);
+    }
+    start_long(&w, 0, 1);
+    for (int d = 1; d == 1 || d < w.nodes; d += WINDOW) {
+        const int n = d + WINDOW <= w.nodes ? WINDOW : w.nodes - d;
+
+        start_long(&w, d, n);
+        hccl_build_how(w.b, HCCL_HOW_PARCELS);
+        depart(&w, d, n);
+        if (1 == d) {
+            hccl_build_how(w.b, HCCL_HOW_WHOLE);
+            hccl_part_own(w.b, c);
+            hccl_build_how(w.b, HCCL_HOW_PIECES);
+            inside(&w);
+            hccl_build_how(w.b, HCCL_HOW_PARCELS);
+        }
+        arrive(&w, d, n);
+        hccl_build_how(w.b, HCCL_HOW_LONG);
+        hccl_build_wait(w.b);
     }
     return hccl_build_finish(w.b, plan);
 }

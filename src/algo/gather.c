@@ -1,9 +1,7 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Gather, gatherv, scatter and scatterv: on one node, hierarchical, and flat. In the v-forms a rank
- * that is not the root knows no block's size but its own, so the ranks of a node tell their leader
- * first.
+ * Gather and scatter: on one node, hierarchical, and flat, which also serves gatherv and scatterv.
  */
 #include <stdlib.h>
 
@@ -85,99 +83,6 @@ int hccl_algo_scatter_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **pl
     hccl_part_scatter(b, &p.leaders, p.home.node, &p.map, base, base);
     if (1 < p.here.n) {
         hccl_build_publish(b, pub, base, p.first, p.here.n);
-    }
-    hccl_part_move(b, HCCL_BASE_RECV, base, p.mine, 1);
-    return hccl_build_finish(b, plan);
-}
-
-/* A plan in which the leader of my node knows the sizes of my node's blocks: the root knows all,
- * the other leaders are told by the ranks themselves. */
-static hccl_builder_t *start_sized(const hccl_case_t *c, int algorithm, const place_t *p)
-{
-    const bool told = 1 < p->here.n && p->here.node != p->home.node;
-    hccl_builder_t *b = hccl_build_start(c, algorithm, c->shape->nranks);
-
-    if (NULL == b) {
-        return NULL;
-    }
-    hccl_order_by_node(b, c->shape);
-    hccl_build_sized(b);
-    (void) hccl_build_scratch(b, c->shape->nranks); /* the one area, HCCL_BASE_TMP */
-    const int pub = hccl_build_publications(b, told ? 1 : 0, 1);
-
-    if (told && !p->leads) {
-        hccl_build_publish(b, pub, HCCL_BASE_SIZES, p->mine, 1);
-    }
-    for (int k = 1; told && p->leads && k < p->here.n; k++) {
-        const int peer = (p->here.me + k) % p->here.n, at = p->first + peer;
-
-        hccl_build_fetch(b, HCCL_BASE_SIZES, at, 1, peer, pub, at, at);
-    }
-    if (told && p->leads) {
-        hccl_build_measure(b);
-    }
-    return b;
-}
-
-/* Inside the nodes messages too, since nothing else can carry blocks of private sizes. */
-int hccl_algo_gatherv_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
-{
-    const place_t p = place_of(c);
-    hccl_builder_t *b = start_sized(c, algorithm, &p);
-    const int base = p.at_root ? HCCL_BASE_RECV : 1 == p.here.n ? HCCL_BASE_SEND : HCCL_BASE_TMP;
-    const int *local = c->shape->node_ranks + p.first;
-
-    if (NULL == b) {
-        return HCCL_ERR_NOMEM;
-    }
-    if (!p.leads) {
-        hccl_build_send(b, local[p.lead], HCCL_BASE_SEND, p.mine, 1);
-        return hccl_build_finish(b, plan);
-    }
-    for (int k = 1; k < p.here.n; k++) {
-        const int peer = (p.here.me + k) % p.here.n;
-
-        hccl_build_recv(b, local[peer], base, p.first + peer, 1);
-    }
-    hccl_part_move(b, base, HCCL_BASE_SEND, p.mine, 1);
-    if (!p.at_root) {
-        hccl_build_wait(b);
-    }
-    hccl_part_gather(b, &p.leaders, p.home.node, &p.map, base, base);
-    return hccl_build_finish(b, plan);
-}
-
-/* The leader's blocks to the ranks of its node. */
-static void pass_on(hccl_builder_t *b, const place_t *p, const int *local, int base)
-{
-    for (int k = 1; k < p->here.n; k++) {
-        const int peer = (p->here.me + k) % p->here.n;
-
-        hccl_build_send(b, local[peer], base, p->first + peer, 1);
-    }
-}
-
-/* The reverse. */
-int hccl_algo_scatterv_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
-{
-    const place_t p = place_of(c);
-    hccl_builder_t *b = start_sized(c, algorithm, &p);
-    const int base = p.at_root ? HCCL_BASE_SEND : 1 == p.here.n ? HCCL_BASE_RECV : HCCL_BASE_TMP;
-    const int *local = c->shape->node_ranks + p.first;
-
-    if (NULL == b) {
-        return HCCL_ERR_NOMEM;
-    }
-    if (!p.leads) {
-        hccl_build_recv(b, local[p.lead], HCCL_BASE_RECV, p.mine, 1);
-        return hccl_build_finish(b, plan);
-    }
-    if (p.at_root) {
-        pass_on(b, &p, local, base); /* the same wait as that for the other leaders */
-    }
-    hccl_part_scatter(b, &p.leaders, p.home.node, &p.map, base, base);
-    if (!p.at_root) {
-        pass_on(b, &p, local, base);
     }
     hccl_part_move(b, HCCL_BASE_RECV, base, p.mine, 1);
     return hccl_build_finish(b, plan);

@@ -159,31 +159,6 @@ void hccl_exec_hold(hccl_exec_t *x, bool retain)
     }
 }
 
-/* For a plan that moves sizes: what this rank knows of them. */
-static int bind_sizes(hccl_exec_t *x)
-{
-    bool gathers = hccl_is_gather(x->call.coll);
-    const hccl_view_t *grid = gathers ? &x->recv : &x->send;
-    const hccl_view_t *own = gathers ? &x->send : &x->recv;
-    size_t *len = grid->len;
-    if (HCCL_VIEW_TABLE != grid->kind) {
-        size_t bytes = (size_t) x->hc->size * sizeof(*len);
-        len = hccl_exec_take(x, bytes);
-        if (NULL == len) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
-        }
-        memset(len, 0, bytes);
-        len[x->hc->rank] = own->units;
-    }
-    x->sizes = (hccl_view_t){.kind = HCCL_VIEW_UNIFORM,
-                             .base = (char *) len,
-                             .units = sizeof(*len),
-                             .stride = sizeof(*len)};
-    x->len = len;
-    x->grid = HCCL_VIEW_TABLE;
-    return OMPI_SUCCESS;
-}
-
 int hccl_exec_bind(hccl_exec_t *x, bool *nothing)
 {
     x->state = HCCL_EXEC_BOUND;
@@ -207,9 +182,6 @@ int hccl_exec_bind(hccl_exec_t *x, bool *nothing)
     int rc = x->error;
     if (OMPI_SUCCESS == rc) {
         rc = hccl_exec_plan(x, false);
-    }
-    if (OMPI_SUCCESS == rc && x->plan->sized) {
-        rc = bind_sizes(x);
     }
     if (OMPI_SUCCESS != rc) {
         hccl_exec_fail(x, rc);

@@ -57,7 +57,7 @@ typedef struct hccl_cursor {
     size_t units;             /* units of the segment, of the vector or of each block */
     size_t q;                 /* VECTOR: units of a plan block */
     char *tmp;                /* scratch areas, one after the other */
-    hccl_message_t *messages; /* [plan->max_requests] */
+    hccl_message_t *messages; /* [plan->max_requests]; apart.c has a list of its own here */
     hccl_stage_t *stages;     /* since the last WAIT */
 } hccl_cursor_t;
 
@@ -84,7 +84,6 @@ typedef struct hccl_exec {
     size_t units;          /* VECTOR: of the vector; UNIFORM: of a block */
     const size_t *len;     /* TABLE: [blocks] units, NULL when the sizes are private */
     hccl_view_t send, recv;
-    hccl_view_t sizes; /* sized plans: what `len` points to, as blocks of one size_t */
     hccl_combine_t combine;
     ompi_datatype_t *type; /* of the elements of a reduction */
     bool commutative;
@@ -97,6 +96,9 @@ typedef struct hccl_exec {
     hccl_lane_t *lane;
     int nseg;
     size_t seg_units;   /* VECTOR, UNIFORM: units of a segment but the last */
+    size_t piece;       /* plans for blocks of private sizes: longest piece, */
+    size_t parcel;      /* parcel, */
+    size_t in_pieces;   /* and block that goes in pieces */
     uint32_t signature; /* what peers can compare: collective, bytes, op, root */
     int tag;            /* of messages of cursor 0; the other cursors' follow */
     int direct; /* what may be published in place, the bit of hccl_direct_t that counts here;
@@ -114,6 +116,7 @@ typedef struct hccl_exec {
     uint64_t lent; /* last tag published in place, 0: none; I end when all peers have read it */
     int next_seg;  /* first segment not begun */
     int running;   /* cursors not idle */
+    bool more;     /* plans for blocks of private sizes: a block goes on in the next segment */
     int ncursors;
     size_t area_bytes;  /* of one scratch area */
     size_t *tmp_offset; /* TABLE: [positions + 1] units in front of each of a scratch area */
@@ -157,9 +160,6 @@ HCCL_CHECKED int hccl_run_begin(hccl_exec_t *x);
 
 /** Says which units a cursor is about: those of segment seg. */
 void hccl_run_place(const hccl_exec_t *x, hccl_cursor_t *c, int seg);
-
-/** MEASURE: takes the scratch areas of a sized plan. Ends the job when there is no memory. */
-void hccl_run_measure(hccl_exec_t *x);
 
 /** Ends the job: the peers wait for steps that this rank cannot make for want of memory, and no job
  *  is better than a hanging one. */

@@ -121,7 +121,7 @@ static inline size_t hccl_range_units(const hccl_exec_t *x, const hccl_cursor_t 
 
 static inline const hccl_view_t *hccl_view_of(const hccl_exec_t *x, int base)
 {
-    return HCCL_BASE_SEND == base ? &x->send : HCCL_BASE_RECV == base ? &x->recv : &x->sizes;
+    return HCCL_BASE_SEND == base ? &x->send : &x->recv;
 }
 
 /** Where one position of a view is. */

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "exec/apart.h"
 #include "exec/layout.h"
 #include "exec/trial.h"
 #include "select/select.h"
@@ -149,8 +150,13 @@ static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segm
         }
         return true;
     }
-    size_t bytes = plan->sized ? (size_t) plan->max_pub * sizeof(size_t)
-                               : largest_publication(x, plan) * x->unit;
+    if (plan->apart) {
+        bool one_way =
+            hccl_coll_info[plan->coll].rooted && 1 == x->hc->shape->nnodes && !x->hc->crowded;
+        x->lane_kind = one_way ? HCCL_LANE_LARGE : HCCL_LANE_WIDE;
+        return hccl_apart_measure(x, plan);
+    }
+    size_t bytes = largest_publication(x, plan) * x->unit;
     if (bytes <= x->hc->slot_bytes[HCCL_LANE_SMALL]) {
         x->lane_kind = HCCL_LANE_SMALL;
         return true;
@@ -166,7 +172,7 @@ static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segm
         slot /= 2;
     }
     bool is_short = bytes <= slot && (0 == segment || x->units * x->unit <= segment);
-    return is_short || (!plan->sized && cut_for_slots(x, plan, slot, segment));
+    return is_short || cut_for_slots(x, plan, slot, segment);
 }
 
 /* The plan of an algorithm: cached, or built now. */
@@ -250,7 +256,7 @@ static int choose_plan(hccl_exec_t *x, bool flat)
     x->flat =
         flat || (0 == hc->remote_size && hc->shape->max_local > 1 && !hccl_comm_has_lanes(hc));
     if (!x->flat && HCCL_VIEW_TABLE != x->grid && recall(x, memo)) {
-        return OMPI_SUCCESS;
+        return !x->plan->apart || hccl_apart_measure(x, x->plan) ? OMPI_SUCCESS : OMPI_ERROR;
     }
     x->signature = signature_of(x);
     if (NULL != x->call.op) {

@@ -153,7 +153,7 @@ static bool can_be_kept(const hccl_exec_t *x)
 {
     const hccl_plan_t *plan = x->plan;
     hccl_sides_t sides = hccl_sides_of(x);
-    return x->units * x->unit <= HCCL_REPEAT_BYTES && NULL != x->lane && !x->flat
+    return !plan->apart && x->units * x->unit <= HCCL_REPEAT_BYTES && NULL != x->lane && !x->flat
            && x->nseg * plan->nsteps <= HCCL_REPEAT_STEPS && 0 == x->nowned
            && HCCL_VIEW_TABLE != x->grid && 0 == plan->ntmp && 0 == plan->max_requests
            && (uint64_t) plan->npub <= x->lane->nslots / 2

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "exec/apart.h"
 #include "exec/layout.h"
 #include "exec/trial.h"
 
@@ -40,21 +41,25 @@ static int area_units(hccl_exec_t *x, size_t *units)
     return OMPI_SUCCESS;
 }
 
-/* One piece of pool memory holds requests and scratch areas of all cursors; but the areas of a
- * sized plan come later, when it knows the sizes. */
+/* One piece of pool memory holds requests and scratch areas of all cursors. */
 static int take_scratch(hccl_exec_t *x)
 {
     const hccl_plan_t *plan = x->plan;
     size_t units = 0;
-    int ntmp = plan->sized ? 0 : plan->ntmp;
-    if (ntmp > 0) {
+    int ntmp = plan->ntmp;
+    if (ntmp > 0 && !plan->apart) {
         int rc = area_units(x, &units);
         if (OMPI_SUCCESS != rc) {
             return rc;
         }
     }
     x->area_bytes = (units * x->unit + 63) / 64 * 64;
-    size_t requests = ((size_t) plan->max_requests * sizeof(hccl_message_t) + 63) / 64 * 64;
+    size_t requests = (size_t) plan->max_requests * sizeof(hccl_message_t);
+    if (plan->apart) {
+        x->area_bytes = ntmp > 0 ? hccl_apart_area(x) : 0;
+        requests = hccl_apart_list(x);
+    }
+    requests = (requests + 63) / 64 * 64;
     size_t each = requests + (size_t) ntmp * x->area_bytes;
     if (0 == each) {
         return OMPI_SUCCESS;
@@ -68,20 +73,6 @@ static int take_scratch(hccl_exec_t *x)
         x->cursor[i].tmp = memory + (size_t) i * each + requests;
     }
     return OMPI_SUCCESS;
-}
-
-void hccl_run_measure(hccl_exec_t *x)
-{
-    size_t units;
-    if (OMPI_SUCCESS != area_units(x, &units)) {
-        hccl_run_give_up(x);
-    }
-    x->area_bytes = (units * x->unit + 63) / 64 * 64;
-    char *memory = hccl_exec_take(x, (size_t) x->plan->ntmp * x->area_bytes);
-    if (NULL == memory) {
-        hccl_run_give_up(x);
-    }
-    x->cursor[0].tmp = memory; /* the sizes being private, there is one segment */
 }
 
 void hccl_run_give_up(const hccl_exec_t *x)
@@ -118,10 +109,12 @@ int hccl_run_begin(hccl_exec_t *x)
     x->next_seg = 0;
     x->running = 0;
     x->lent = 0;
+    x->more = false;
     x->ncursors = x->nseg < hccl_engine.pipeline ? x->nseg : hccl_engine.pipeline;
     if (NULL != x->lane) {
         x->base = x->lane->last;
-        x->lane->last += (uint64_t) x->nseg * (uint64_t) x->plan->npub;
+        x->lane->last += x->plan->apart ? HCCL_APART_TAGS + (uint64_t) x->plan->npub
+                                        : (uint64_t) x->nseg * (uint64_t) x->plan->npub;
     }
     int rc = OMPI_SUCCESS;
     if (x->plan->ntmp > 0 || x->plan->max_requests > 0) {
@@ -158,7 +151,9 @@ static bool walk(hccl_exec_t *x, hccl_cursor_t *c, bool *moved)
     const hccl_plan_t *plan = x->plan;
     while (c->step < plan->nsteps) {
         const hccl_step_t *step = &plan->steps[c->step];
-        if (HCCL_STEP_LATER == hccl_step_try(x, c, step)) {
+        hccl_step_result_t result =
+            HCCL_UNLIKELY(plan->apart) ? hccl_apart_try(x, c, step) : hccl_step_try(x, c, step);
+        if (HCCL_STEP_LATER == result) {
             return false;
         }
         *moved = true;
@@ -166,7 +161,7 @@ static bool walk(hccl_exec_t *x, hccl_cursor_t *c, bool *moved)
         if (step->ack > c->ack) {
             c->ack = step->ack;
             /* Only plans and messages that go around the ring need it before the end. */
-            if (x->nseg > 1 || (uint64_t) plan->npub > x->lane->nslots / 2) {
+            if (x->nseg > 1 || x->next_seg > 1 || (uint64_t) plan->npub > x->lane->nslots / 2) {
                 acknowledge(x);
             }
         }
@@ -188,6 +183,20 @@ static bool walk_all(hccl_exec_t *x, bool *moved)
         }
     }
     return x->next_seg < x->nseg && x->cursor[x->next_seg % x->ncursors].seg < 0;
+}
+
+/* Walks a plan for blocks of private sizes as often as mine need; true when it has ended. */
+static bool walk_apart(hccl_exec_t *x, bool *moved)
+{
+    while (walk(x, &x->cursor[0], moved)) {
+        if (!x->more) {
+            return true;
+        }
+        x->more = false;
+        start_segment(x);
+        acknowledge(x);
+    }
+    return false;
 }
 
 /* Whether all peers have read what I have published in place. */
@@ -215,7 +224,9 @@ bool hccl_run_advance(hccl_exec_t *x, bool *moved)
         x->state = HCCL_EXEC_ENDED;
         return true;
     }
-    if (HCCL_LIKELY(1 == x->nseg)) {
+    if (HCCL_UNLIKELY(x->plan->apart)) {
+        x->running = walk_apart(x, moved) ? 0 : 1;
+    } else if (HCCL_LIKELY(1 == x->nseg)) {
         x->running = walk(x, &x->cursor[0], moved) ? 0 : 1;
     } else {
         while (walk_all(x, moved)) {

@@ -271,9 +271,6 @@ hccl_step_result_t hccl_step_try(hccl_exec_t *x, hccl_cursor_t *c, const hccl_st
         return HCCL_STEP_DONE;
     case HCCL_STEP_WAIT:
         return wait_messages(x, c);
-    case HCCL_STEP_MEASURE:
-        hccl_run_measure(x);
-        return HCCL_STEP_DONE;
     }
     hccl_exec_fail(x, OMPI_ERROR);
     return HCCL_STEP_DONE;

@@ -17,7 +17,9 @@ struct hccl_builder {
     size_t sources_cap;
     int32_t *order;    /* position -> block, NULL: identity */
     int32_t *position; /* block -> position, NULL: identity */
-    int open_requests; /* SEND and RECV since the last WAIT */
+    hccl_how_t how;    /* of the next steps */
+    int open_requests; /* SEND and RECV that no WAIT has been emitted for, but LONG ones */
+    int open_long;     /* LONG ones */
     int error;         /* first error, kept until finish */
 };
 
@@ -48,8 +50,7 @@ static bool grow(hccl_builder_t *b, void **list, size_t *cap, int used, size_t e
 /* Whether an operand lies inside of its buffer; fails the builder when not. */
 static bool in_range(hccl_builder_t *b, int base, int first, int count)
 {
-    bool known = base >= 0 && base < HCCL_BASE_TMP + b->plan.ntmp && base <= UINT8_MAX
-                 && (HCCL_BASE_SIZES != base || b->plan.sized);
+    bool known = base >= 0 && base < HCCL_BASE_TMP + b->plan.ntmp && base <= UINT8_MAX;
     int positions = base < HCCL_BASE_TMP ? b->plan.nblocks : b->plan.tmp_blocks;
     if (!known || first < 0 || count < 0 || count > positions || first > positions - count) {
         hccl_build_fail(b, HCCL_ERR_INTERNAL);
@@ -76,6 +77,7 @@ static hccl_step_t *append_step(hccl_builder_t *b, hccl_step_kind_t kind, int ba
     step->first = first;
     step->count = count;
     step->peer = -1;
+    step->how = b->how;
     return step;
 }
 
@@ -127,14 +129,23 @@ int hccl_build_position(const hccl_builder_t *b, int block)
     return NULL == b->position ? block : b->position[block];
 }
 
-void hccl_build_sized(hccl_builder_t *b)
+void hccl_build_apart(hccl_builder_t *b, int box)
 {
-    b->plan.sized = 1;
+    assert(0 == b->plan.nsteps);
+    b->plan.apart = 1;
+    b->plan.box = box;
+}
+
+void hccl_build_how(hccl_builder_t *b, hccl_how_t how)
+{
+    assert(HCCL_HOW_WHOLE == how || b->plan.apart);
+    b->how = how;
 }
 
 int hccl_build_scratch(hccl_builder_t *b, int positions)
 {
-    assert(positions >= b->plan.nblocks);
+    assert(b->plan.apart ? 0 < b->plan.box && 0 == positions % b->plan.box
+                         : positions >= b->plan.nblocks);
     if (positions > b->plan.tmp_blocks) {
         b->plan.tmp_blocks = positions;
     }
@@ -239,9 +250,9 @@ static void append_message(hccl_builder_t *b, hccl_step_kind_t kind, int peer, i
         return;
     }
     step->peer = peer;
-    b->open_requests++;
-    if (b->open_requests > b->plan.max_requests) {
-        b->plan.max_requests = b->open_requests;
+    *(HCCL_HOW_LONG == b->how ? &b->open_long : &b->open_requests) += 1;
+    if (b->open_requests + b->open_long > b->plan.max_requests) {
+        b->plan.max_requests = b->open_requests + b->open_long;
     }
 }
 
@@ -257,16 +268,11 @@ void hccl_build_recv(hccl_builder_t *b, int peer, int base, int first, int count
 
 void hccl_build_wait(hccl_builder_t *b)
 {
-    if (b->open_requests > 0) {
+    int *open = HCCL_HOW_LONG == b->how ? &b->open_long : &b->open_requests;
+    if (*open > 0) {
         append_step(b, HCCL_STEP_WAIT, HCCL_BASE_SEND, 0, 0);
-        b->open_requests = 0;
+        *open = 0;
     }
-}
-
-void hccl_build_measure(hccl_builder_t *b)
-{
-    assert(b->plan.sized);
-    append_step(b, HCCL_STEP_MEASURE, HCCL_BASE_SIZES, 0, 0);
 }
 
 /* After each step: the lowest publication number that a later step still reads. */
@@ -291,7 +297,7 @@ static bool overwrites(const hccl_builder_t *b, const hccl_step_t *step, const h
 {
     bool writes = step->nsrc > 0 || HCCL_STEP_RECV == step->kind;
     bool same = step->base == pub->base
-                || (aliased && step->base < HCCL_BASE_SIZES && pub->base < HCCL_BASE_SIZES);
+                || (aliased && step->base < HCCL_BASE_TMP && pub->base < HCCL_BASE_TMP);
     if (!writes || !same || step->first >= pub->first + pub->count
         || pub->first >= step->first + step->count) {
         return false;
@@ -310,7 +316,7 @@ static void compute_direct(hccl_builder_t *b)
         if (HCCL_STEP_PUBLISH != pub->kind) {
             continue;
         }
-        if (pub->base >= HCCL_BASE_SIZES || 0 == pub->count) {
+        if (pub->base >= HCCL_BASE_TMP || 0 == pub->count || b->plan.apart) {
             pub->direct = HCCL_DIRECT_NEVER;
             continue;
         }
@@ -373,6 +379,9 @@ static hccl_plan_t *freeze(const hccl_builder_t *b)
 
 int hccl_build_finish(hccl_builder_t *b, hccl_plan_t **plan)
 {
+    b->how = b->plan.apart ? HCCL_HOW_PARCELS : HCCL_HOW_WHOLE;
+    hccl_build_wait(b);
+    b->how = HCCL_HOW_LONG;
     hccl_build_wait(b);
     int rc = b->error;
     if (HCCL_OK == rc) {

@@ -50,11 +50,15 @@ void hccl_build_order(hccl_builder_t *b, const int32_t *order);
 /** The position of a block in the order set (the block itself without one). */
 int hccl_build_position(const hccl_builder_t *b, int block);
 
-/** The plan has SIZES: all ranks call it alike, before the first step. */
-void hccl_build_sized(hccl_builder_t *b);
+/** The plan is for blocks of private sizes, with boxes of so many positions (0: none): all ranks call
+ *  it alike, before the first step. */
+void hccl_build_apart(hccl_builder_t *b, int box);
+
+/** Of plans for blocks of private sizes: how the steps that follow move; WHOLE at first. */
+void hccl_build_how(hccl_builder_t *b, hccl_how_t how);
 
 /** Reserves a scratch area of the given number of positions (at least nblocks) and returns its
- *  base. A scratch area has the same layout as a GRID buffer: position i has the size of block
+ *  base (plans for blocks of private sizes: a multiple of a box). A scratch area has the same layout as a GRID buffer: position i has the size of block
  *  order[i]; only collectives whose blocks are all of equal size may use it otherwise, or ask for
  *  more positions than nblocks. */
 int hccl_build_scratch(hccl_builder_t *b, int positions);
@@ -91,9 +95,7 @@ void hccl_build_fold_end(hccl_builder_t *b);
  *  operand of a SEND must stay unchanged, that of a RECV untouched, until the next WAIT. */
 void hccl_build_send(hccl_builder_t *b, int peer, int base, int first, int count);
 void hccl_build_recv(hccl_builder_t *b, int peer, int base, int first, int count);
+/** In plans for blocks of private sizes: for those messages that move as hccl_build_how says. */
 void hccl_build_wait(hccl_builder_t *b);
-
-/** Sized plans: scratch can be used from here on, where the positions' sizes have been written. */
-void hccl_build_measure(hccl_builder_t *b);
 
 #endif

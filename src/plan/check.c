@@ -55,9 +55,9 @@ uint64_t hccl_check_random(hccl_checker_t *k)
 
 const char *hccl_check_step_name(int kind)
 {
-    static const char *const names[] = {"PUBLISH", "COPY", "FETCH", "REDUCE", "FOLD",
-                                        "SEND",    "RECV", "WAIT",  "MEASURE"};
-    return 0 <= kind && kind <= HCCL_STEP_MEASURE ? names[kind] : "(no step)";
+    static const char *const names[] = {"PUBLISH", "COPY", "FETCH", "REDUCE",
+                                        "FOLD",    "SEND", "RECV",  "WAIT"};
+    return 0 <= kind && kind <= HCCL_STEP_WAIT ? names[kind] : "(no step)";
 }
 
 static hccl_check_piece_t *new_piece(hccl_check_piece_t **list, size_t bytes)
@@ -194,10 +194,11 @@ static int set_up(hccl_checker_t *k)
     k->grid = grid_of(first);
     k->barrier = HCCL_COLL_BARRIER == coll;
     k->neighbour = is_neighbour(coll);
-    k->sized = 0 != k->world.plans[0]->sized;
-    k->fixed = k->sized || HCCL_GRID_VECTOR == k->grid || HCCL_GRID_TABLE == k->grid
+    k->apart = 0 != k->world.plans[0]->apart;
+    k->fixed = HCCL_GRID_VECTOR == k->grid || HCCL_GRID_TABLE == k->grid
                || hccl_coll_info[coll].reduces || HCCL_COLL_ALLGATHER == coll;
     k->split = first->shape->nranks;
+    k->root = -1;
     k->nodes = first->shape->nnodes;
     if (k->world.n > k->split) {
         k->nodes += k->world.cases[k->split].shape->nnodes;
@@ -217,6 +218,7 @@ static int set_up(hccl_checker_t *k)
     }
     for (int i = 0; i < k->world.n; i++) {
         set_role(k, i);
+        k->root = k->role[i].root ? i : k->root;
     }
     return HCCL_OK;
 }

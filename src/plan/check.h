@@ -57,7 +57,8 @@ typedef struct hccl_check_setup {
     hccl_schedule_t schedule;
     uint64_t seed;
     size_t units;      /* VECTOR: of the vector; else of a block. 0: one per block and segment */
-    bool ragged;       /* blocks of tables differ in size, some are empty */
+    size_t parcel;     /* longest parcel, in units; 0: as long as units says */
+    bool ragged;       /* blocks of tables and of private sizes differ in size, some are empty */
     double unit_bytes; /* for the cost */
     const hccl_cost_model_t *cost; /* NULL: the default */
 } hccl_check_setup_t;

@@ -97,22 +97,8 @@ hccl_cell_t *hccl_check_cells(const hccl_checker_t *k, int rank, const hccl_walk
     if (HCCL_BASE_RECV == base) {
         return c->recv + k->before[first];
     }
-    if (HCCL_BASE_SIZES == base) {
-        return c->sizes + k->before[first];
-    }
     int area = k->before[k->world.plans[rank]->tmp_blocks];
     return c->tmp + (size_t) (base - HCCL_BASE_TMP) * (size_t) area + k->before[first];
-}
-
-/* Global number of the root. */
-static int root_of(const hccl_checker_t *k)
-{
-    for (int i = 0; i < k->world.n; i++) {
-        if (k->role[i].root) {
-            return i;
-        }
-    }
-    return -1;
 }
 
 /* What a rank's send buffer (or a bcast's root's receive buffer) holds at a position. */
@@ -146,10 +132,6 @@ int hccl_check_allocate(hccl_checker_t *k, int rank)
         c->recv = hccl_check_take(k, (size_t) nrecv * sizeof(hccl_cell_t));
         c->tmp = hccl_check_take(k, ntmp * sizeof(hccl_cell_t));
         c->seen = hccl_check_clock(k, NULL, NULL);
-        if (k->sized) {
-            c->sizes = hccl_check_take(k, (size_t) k->tracked * sizeof(hccl_cell_t));
-            c->room = hccl_check_take(k, (size_t) k->tracked * sizeof(bool));
-        }
         if (k->failed) {
             return HCCL_ERR_NOMEM;
         }
@@ -176,9 +158,6 @@ void hccl_check_fill(hccl_checker_t *k, int rank, hccl_walker_t *c)
         int nrecv = HCCL_HOLDS_OWN == role->recv ? 1 : k->before[role->nrecv];
         memset(c->tmp, 0, ntmp * sizeof(hccl_cell_t));
         memset(c->recv, 0, (size_t) nrecv * sizeof(hccl_cell_t));
-    }
-    if (k->sized) {
-        hccl_check_fill_sizes(k, rank, c);
     }
     if (HCCL_HOLDS_OWN == role->send) {
         if (k->rank[rank].own_followed) {
@@ -230,10 +209,10 @@ static hccl_cell_t expected_move(const hccl_checker_t *k, int rank, int position
     int block = hccl_check_block(k, rank, HCCL_BASE_TMP, position);
     switch (c->coll) {
     case HCCL_COLL_BCAST:
-        return hccl_check_contribution((uint64_t) root_of(k), (uint64_t) block);
+        return hccl_check_contribution((uint64_t) k->root, (uint64_t) block);
     case HCCL_COLL_SCATTER:
     case HCCL_COLL_SCATTERV:
-        return hccl_check_contribution((uint64_t) root_of(k), (uint64_t) c->me);
+        return hccl_check_contribution((uint64_t) k->root, (uint64_t) c->me);
     case HCCL_COLL_ALLTOALL:
     case HCCL_COLL_ALLTOALLV:
     case HCCL_COLL_ALLTOALLW:

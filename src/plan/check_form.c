@@ -29,7 +29,7 @@ static const char *range_fault(const hccl_checker_t *k, int rank, int base, int 
 {
     const hccl_plan_t *plan = k->world.plans[rank];
     const hccl_role_t *role = &k->role[rank];
-    bool by_block = k->sized || HCCL_GRID_VECTOR == k->grid || HCCL_GRID_TABLE == k->grid;
+    bool by_block = HCCL_GRID_VECTOR == k->grid || HCCL_GRID_TABLE == k->grid;
     int limit;
     if (first < 0 || count < 0 || base < 0 || base >= HCCL_BASE_TMP + plan->ntmp) {
         return "operand is not in any base";
@@ -38,15 +38,10 @@ static const char *range_fault(const hccl_checker_t *k, int rank, int base, int 
         return NULL;
     }
     if (base >= HCCL_BASE_TMP) {
-        if (HCCL_GRID_PRIVATE == k->grid && !k->sized) {
+        if (HCCL_GRID_PRIVATE == k->grid && !k->apart) {
             return "scratch in a collective whose block sizes are private";
         }
         limit = by_block ? plan->nblocks : plan->tmp_blocks;
-    } else if (HCCL_BASE_SIZES == base) {
-        if (!k->sized) {
-            return "sizes in a plan that is not made for them";
-        }
-        limit = plan->nblocks;
     } else {
         hccl_holds_t holds = hccl_check_holds(role, base);
         if (HCCL_HOLDS_NONE == holds) {
@@ -61,12 +56,6 @@ static const char *range_fault(const hccl_checker_t *k, int rank, int base, int 
 }
 
 /* ---- one plan --------------------------------------------------------------------------------- */
-
-/* All that shared memory may carry where block sizes are private: all know how long it is. */
-static bool is_one_size(const hccl_step_t *step)
-{
-    return HCCL_BASE_SIZES == step->base && step->count <= 1;
-}
 
 static void check_sources(hccl_checker_t *k, int rank, int i)
 {
@@ -90,9 +79,6 @@ static void check_sources(hccl_checker_t *k, int rank, int i)
             continue;
         }
         const char *fault = range_fault(k, rank, s->base, s->first, step->count);
-        if (NULL == fault && (HCCL_BASE_SIZES == s->base) != (HCCL_BASE_SIZES == step->base)) {
-            fault = "mixes sizes and blocks";
-        }
         if (NULL != fault) {
             fail_at(k, rank, i, fault);
         }
@@ -109,7 +95,7 @@ static void check_sources(hccl_checker_t *k, int rank, int i)
         fail_at(k, rank, i, "kind of step and sources do not fit together");
     } else if (many && !hccl_coll_info[plan->coll].reduces) {
         fail_at(k, rank, i, "combines in a collective that only moves");
-    } else if (HCCL_GRID_PRIVATE == k->grid && peers && !is_one_size(step)) {
+    } else if (HCCL_GRID_PRIVATE == k->grid && peers && !k->apart) {
         fail_at(k, rank, i, "shared memory in a collective whose block sizes are private");
     }
 }
@@ -136,25 +122,16 @@ static void check_publish(hccl_checker_t *k, int rank, int i, int *last)
     } else if (step->pub <= *last) {
         fail_at(k, rank, i, "publication numbers do not grow");
     } else if (HCCL_DIRECT_NEVER != step->direct
-               && (step->base >= HCCL_BASE_SIZES || 0 == step->count)) {
+               && (step->base >= HCCL_BASE_TMP || 0 == step->count || k->apart)) {
         fail_at(k, rank, i, "may be read in place, but is no user's buffer");
     } else if (step->count > plan->max_pub) {
         fail_at(k, rank, i, "publishes more positions than max_pub");
-    } else if (HCCL_GRID_PRIVATE == k->grid && !is_one_size(step)) {
+    } else if (HCCL_GRID_PRIVATE == k->grid && !k->apart) {
         fail_at(k, rank, i, "shared memory in a collective whose block sizes are private");
     } else {
         *last = step->pub;
         k->pub_step[rank][step->pub] = i;
     }
-}
-
-/* The layout of scratch follows the sizes, so nothing may change them behind it. */
-static void check_measure(hccl_checker_t *k, int rank, int i, bool *measured)
-{
-    if (!k->sized || *measured || 0 != k->world.plans[rank]->steps[i].count) {
-        fail_at(k, rank, i, "no plan for private sizes, a second time, or with an operand");
-    }
-    *measured = true;
 }
 
 static void need_ring(hccl_checker_t *k, int slots)
@@ -194,21 +171,20 @@ static void check_acks(hccl_checker_t *k, int rank)
 static void check_steps(hccl_checker_t *k, int rank)
 {
     const hccl_plan_t *plan = k->world.plans[rank];
-    int last_pub = -1, open = 0;
-    bool measured = false;
+    int last_pub = -1, open[HCCL_HOW_LONG + 1] = {0};
     for (int i = 0; i < plan->nsteps && !k->failed; i++) {
         const hccl_step_t *step = &plan->steps[i];
-        if (step->kind > HCCL_STEP_MEASURE) {
+        if (step->kind > HCCL_STEP_WAIT) {
             fail_at(k, rank, i, "unknown kind");
             return;
         }
         bool writes = HCCL_STEP_PUBLISH != step->kind && HCCL_STEP_SEND != step->kind
-                      && HCCL_STEP_WAIT != step->kind && HCCL_STEP_MEASURE != step->kind;
+                      && HCCL_STEP_WAIT != step->kind;
         const char *fault = range_fault(k, rank, step->base, step->first, step->count);
         if (NULL == fault && writes && HCCL_BASE_SEND == step->base && step->count > 0) {
             fault = "writes the send buffer";
-        } else if (NULL == fault && writes && HCCL_BASE_SIZES == step->base && measured) {
-            fault = "changes sizes behind MEASURE";
+        } else if (NULL == fault) {
+            fault = hccl_check_how(k, rank, step);
         }
         if (NULL != fault) {
             fail_at(k, rank, i, fault);
@@ -221,23 +197,21 @@ static void check_steps(hccl_checker_t *k, int rank)
         case HCCL_STEP_SEND:
         case HCCL_STEP_RECV:
             check_message(k, rank, i);
-            open++;
-            if (open > plan->max_requests) {
+            open[step->how]++;
+            if (open[HCCL_HOW_WHOLE] + open[HCCL_HOW_PARCELS] + open[HCCL_HOW_LONG]
+                > plan->max_requests) {
                 fail_at(k, rank, i, "more open messages than max_requests");
             }
             break;
         case HCCL_STEP_WAIT:
-            open = 0;
-            break;
-        case HCCL_STEP_MEASURE:
-            check_measure(k, rank, i, &measured);
+            open[step->how] = 0;
             break;
         default:
             check_sources(k, rank, i);
             break;
         }
     }
-    if (open > 0) {
+    if (open[HCCL_HOW_WHOLE] + open[HCCL_HOW_PARCELS] + open[HCCL_HOW_LONG] > 0) {
         hccl_check_fail(k, "rank %d: the plan ends with open messages", rank);
     }
     if (!k->failed) {
@@ -264,15 +238,18 @@ static int check_plan(hccl_checker_t *k, int rank)
     int need = role->nsend > role->nrecv ? role->nsend : role->nrecv;
     if (plan->coll != k->world.cases[0].coll || plan->nsteps < 0 || plan->npub < 0 || plan->ntmp < 0
         || plan->nblocks < (k->neighbour ? 0 : 1) || plan->nblocks < need
-        || (plan->ntmp > 0 && plan->tmp_blocks < plan->nblocks)) {
+        || (plan->ntmp > 0 && !k->apart && plan->tmp_blocks < plan->nblocks)) {
         hccl_check_fail(k, "rank %d: the plan's counts are wrong (nblocks %d, needed %d)", rank,
                         plan->nblocks, need);
         return HCCL_OK;
     }
-    if (0 != plan->sized
-        && (0 != k->world.cases[rank].nremote
-            || (HCCL_COLL_GATHERV != plan->coll && HCCL_COLL_SCATTERV != plan->coll))) {
-        hccl_check_fail(k, "rank %d: the engine has no sizes for this collective", rank);
+    if (0 != plan->apart
+        && (0 != k->world.cases[rank].nremote || k->neighbour || HCCL_GRID_PRIVATE != k->grid)) {
+        hccl_check_fail(k, "rank %d: the sizes of blocks are not private here", rank);
+        return HCCL_OK;
+    }
+    if (plan->apart && plan->ntmp > 0 && (plan->box < 1 || 0 != plan->tmp_blocks % plan->box)) {
+        hccl_check_fail(k, "rank %d: its scratch areas are no rows of boxes", rank);
         return HCCL_OK;
     }
     size_t npub = (size_t) plan->npub;
@@ -311,8 +288,8 @@ static void check_alike(hccl_checker_t *k, int rank)
         what = "nblocks";
     } else if (a->max_pub != b->max_pub || a->publishes != b->publishes) {
         what = "publications";
-    } else if (a->sized != b->sized) {
-        what = "sized";
+    } else if (a->apart != b->apart || a->box != b->box) {
+        what = "ways for blocks of private sizes";
     } else if (a->tmp_blocks != b->tmp_blocks) {
         what = "scratch";
     } else if ((NULL == a->order) != (NULL == b->order)
@@ -347,6 +324,10 @@ static void check_read(hccl_checker_t *k, int rank, int i, const hccl_source_t *
                         "but rank %d publishes [%d,%d)",
                         rank, i, hccl_check_step_name(step->kind), s->first, s->first + step->count,
                         s->base, s->pub_first, peer, pub->first, pub->first + pub->count);
+        return;
+    }
+    if (pub->how != step->how) {
+        fail_at(k, rank, i, "reads as pieces what are parcels, or the other way round");
         return;
     }
     for (int x = 0; k->fixed && x < step->count; x++) {

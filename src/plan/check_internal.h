@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * What the files of the prover share. check_form.c looks at plans without walking them, check_data.c
- * knows what data mean, check_sizes.c how large they are, check_walk.c walks, check_message.c is the
+ * knows what data mean, check_sizes.c how large they are, check_apart.c how blocks of private sizes
+ * move, check_walk.c walks, check_message.c is the
  * network, check_count.c counts loads and stores, check_schedule.c says who moves, check.c holds all of
  * it together. Nobody else includes this.
  */
@@ -20,7 +21,7 @@ typedef enum {
     HCCL_GRID_VECTOR, /* parts of a vector */
     HCCL_GRID_EQUAL,  /* blocks of one size */
     HCCL_GRID_TABLE,  /* blocks of sizes that all ranks know */
-    HCCL_GRID_PRIVATE /* each rank knows the sizes of its own blocks alone */
+    HCCL_GRID_PRIVATE /* two ranks know the size of a block: who sends and who receives it */
 } hccl_grid_t;
 
 /** What one position of one base holds: a combination of contributions. All zero: never written. */
@@ -32,6 +33,9 @@ typedef struct hccl_cell {
     uint64_t order;     /* polynomial in their ids: in which order */
     uint64_t tree;      /* hash of the expression: by which association */
 } hccl_cell_t;
+
+/** What became of a step. */
+typedef enum { HCCL_CHECK_DONE, HCCL_CHECK_LATER } hccl_check_result_t;
 
 /** One rank's buffers, from the collective and its role in it. */
 typedef struct hccl_role {
@@ -68,9 +72,7 @@ typedef struct hccl_walker {
     int hops;
     double clock;
     hccl_cell_t *send, *recv, *tmp;
-    hccl_cell_t *sizes; /* sized plans: what is known of each position's size */
-    bool *room;         /* sized plans: positions that MEASURE has made room for */
-    uint32_t *seen;     /* [n] steps of each rank in this segment that surely lie behind */
+    uint32_t *seen; /* [n] steps of each rank in this segment that surely lie behind */
 } hccl_walker_t;
 
 typedef struct hccl_slot_image {
@@ -87,6 +89,7 @@ typedef struct hccl_slot_image {
 typedef struct hccl_walk_rank {
     hccl_walker_t cursor[HCCL_CHECK_CURSORS];
     int next_seg, running;
+    bool more; /* blocks of private sizes: one of mine goes on in the next segment */
     bool ended;
     uint64_t ack;
     hccl_slot_image_t *ring; /* [slots], NULL: publishes nothing */
@@ -115,7 +118,8 @@ struct hccl_checker {
     hccl_grid_t grid;
     bool fixed; /* every block stays at its position in all plans */
     bool barrier, neighbour;
-    bool sized; /* the plans move private sizes */
+    bool apart; /* the plans are for blocks of private sizes */
+    int root;   /* global number of the root, -1: none */
     int split;  /* ranks of the first group */
     int nodes;
     int npositions; /* most positions of any base */
@@ -134,6 +138,7 @@ struct hccl_checker {
     hccl_check_setup_t setup;
     hccl_check_report_t *report;
     int nseg, ncursors;
+    uint64_t piece, parcel, in_pieces; /* units of the longest piece, parcel, block in pieces */
     uint64_t *start[2];     /* [nseg][positions + 1] units in front of a position, per group */
     uint64_t *own_units;    /* [nseg][n] units of a rank's own block */
     hccl_walk_rank_t *rank; /* [n] */
@@ -214,16 +219,35 @@ void hccl_check_sizes(hccl_checker_t *k);
 uint64_t hccl_check_units(const hccl_checker_t *k, int rank, int seg, int base, int first,
                           int count);
 
-/** What a rank knows of sizes before the first step: the root all, the others their own. */
-void hccl_check_fill_sizes(const hccl_checker_t *k, int rank, const hccl_walker_t *c);
+/* check_apart.c */
 
-/** MEASURE: room for the positions whose sizes are known. */
-void hccl_check_measure(hccl_checker_t *k, int rank, hccl_walker_t *c);
+/** Sets the lengths of pieces and parcels for a run. */
+void hccl_check_measure(hccl_checker_t *k);
 
-/** Whether MEASURE has made room for all positions of a scratch operand; if not, the fault is
- *  reported. Other bases, and plans that are not sized, always have room. */
-bool hccl_check_room(hccl_checker_t *k, int rank, const hccl_walker_t *c, int base, int first,
-                     int count);
+/** Units that are moved of an operand in a segment, taken as a block of SEND or RECV (scratch: 1). */
+uint64_t hccl_check_apart_units(const hccl_checker_t *k, int rank, int seg, int base, int first,
+                                int count);
+
+/** Whether a message that is for LONG blocks alone has something to do. */
+bool hccl_check_is_long(const hccl_checker_t *k, int rank, const hccl_step_t *step);
+
+/** Units of parcels in an operand. */
+uint64_t hccl_check_parcels(const hccl_checker_t *k, int rank, const hccl_walker_t *c, int base,
+                            int first, int count);
+
+/** ... in cells that have been marked. */
+uint64_t hccl_check_marked(const hccl_checker_t *k, const hccl_cell_t *cells, int n);
+
+/** Cells of an operand that travel as parcels: each keeps its length, or that it is LONG. */
+void hccl_check_mark(const hccl_checker_t *k, int rank, int base, int first, hccl_cell_t *cells,
+                     int n);
+
+/** Tries a step of a plan for blocks of private sizes. */
+hccl_check_result_t hccl_check_apart_try(hccl_checker_t *k, int rank, hccl_walker_t *c,
+                                         const hccl_step_t *step);
+
+/** What a step may be and do by its `how`; NULL: nothing is wrong. */
+const char *hccl_check_how(const hccl_checker_t *k, int rank, const hccl_step_t *step);
 
 /* check_message.c */
 
@@ -236,8 +260,10 @@ bool hccl_check_writable(hccl_checker_t *k, int rank, const hccl_walker_t *c,
 void hccl_check_start_message(hccl_checker_t *k, int rank, hccl_walker_t *c,
                               const hccl_step_t *step);
 
-/** The WAIT, when no message of the cursor lacks its partner. */
-void hccl_check_finish_messages(hccl_checker_t *k, int rank, hccl_walker_t *c);
+/** Whether a message that the WAIT is for lacks its partner; if none does, the WAIT itself. */
+bool hccl_check_is_open(const hccl_checker_t *k, const hccl_walker_t *c, const hccl_step_t *wait);
+void hccl_check_finish_messages(hccl_checker_t *k, int rank, hccl_walker_t *c,
+                                const hccl_step_t *wait);
 
 /** Barriers: whoever knows `from` has entered, `into` knows then too. */
 void hccl_check_learn(const hccl_checker_t *k, uint64_t *into, const uint64_t *from);
@@ -273,6 +299,25 @@ bool hccl_check_unread(hccl_checker_t *k, int rank, const hccl_walker_t *c,
 uint64_t hccl_check_base_tag(const hccl_checker_t *k);
 uint64_t hccl_check_tag(const hccl_checker_t *k, int rank, const hccl_walker_t *c, int pub);
 hccl_slot_image_t *hccl_check_slot(const hccl_checker_t *k, int rank, uint64_t tag);
+
+/** PUBLISH; and what COPY, FETCH, REDUCE and FOLD consist of: whether the publications that a step reads
+ *  are there, the cells of one source (NULL after a fault or if none is followed), all of it. */
+hccl_check_result_t hccl_check_publish(hccl_checker_t *k, int rank, hccl_walker_t *c,
+                                       const hccl_step_t *step);
+hccl_check_result_t hccl_check_look(hccl_checker_t *k, int rank, const hccl_walker_t *c,
+                                    const hccl_step_t *step);
+const hccl_cell_t *hccl_check_source(hccl_checker_t *k, int rank, hccl_walker_t *c,
+                                     const hccl_step_t *step, const hccl_source_t *s,
+                                     const hccl_cell_t *dst, int n);
+hccl_check_result_t hccl_check_fold(hccl_checker_t *k, int rank, hccl_walker_t *c,
+                                    const hccl_step_t *step);
+
+/** Lets a rank's clock go on. */
+double hccl_check_spend(hccl_checker_t *k, int rank, hccl_walker_t *c, double seconds);
+
+/** Units that a step moves. */
+uint64_t hccl_check_moved(const hccl_checker_t *k, int rank, const hccl_walker_t *c,
+                          const hccl_step_t *step);
 
 /** Begins a rank's next segment, false: none, or its cursor is busy. */
 bool hccl_check_start_segment(hccl_checker_t *k, int rank);

@@ -99,8 +99,8 @@ static bool same_blocks(hccl_checker_t *k, const hccl_half_t *s, const hccl_half
                         s->rank, r->rank);
         return false;
     }
-    if ((HCCL_BASE_SIZES == a->base) != (HCCL_BASE_SIZES == b->base)) {
-        hccl_check_fail(k, "of rank %d's message to rank %d one side is sizes, the other is blocks",
+    if (a->how != b->how) {
+        hccl_check_fail(k, "of rank %d's message to rank %d one side is parcels, the other a block",
                         s->rank, r->rank);
         return false;
     }
@@ -165,8 +165,7 @@ static void account(hccl_checker_t *k, const hccl_half_t *s, hccl_half_t *r, dou
 {
     const hccl_cost_model_t *m = k->setup.cost;
     int from = k->role[s->rank].node, to = k->role[r->rank].node;
-    uint64_t units = hccl_check_units(k, s->rank, walker_of(k, s)->seg, s->step->base,
-                                      s->step->first, s->step->count);
+    uint64_t units = hccl_check_moved(k, s->rank, walker_of(k, s), s->step);
     double bytes = (double) units * k->setup.unit_bytes;
     double begin = s->ready > r->ready ? s->ready : r->ready;
     if (from == to) {
@@ -257,8 +256,10 @@ void hccl_check_start_message(hccl_checker_t *k, int rank, hccl_walker_t *c,
     int n;
     bool sends = HCCL_STEP_SEND == step->kind;
     hccl_cell_t *cells = hccl_check_cells(k, rank, c, step->base, step->first, step->count, &n);
-    if (step->count > 0
-        && 0 == hccl_check_units(k, rank, c->seg, step->base, step->first, step->count)) {
+    bool is_long = HCCL_HOW_LONG == step->how;
+    if (is_long ? !hccl_check_is_long(k, rank, step)
+                : HCCL_HOW_PARCELS != step->how && step->count > 0
+                      && 0 == hccl_check_moved(k, rank, c, step)) {
         return; /* both sides know that there is nothing to send */
     }
     if (sends ? !hccl_check_readable(k, rank, c, step->base, step->first, step->count, cells, n)
@@ -282,7 +283,8 @@ void hccl_check_start_message(hccl_checker_t *k, int rank, hccl_walker_t *c,
     k->half[number] = (hccl_half_t){
         .rank = rank,
         .cursor = cursor,
-        .key = (from * (uint64_t) k->world.n + to) * HCCL_CHECK_CURSORS + (uint64_t) cursor,
+        .key = (from * (uint64_t) k->world.n + to) * HCCL_CHECK_CURSORS + (uint64_t) cursor
+               + (is_long ? 1 : 0),
         .mine = c->halves,
         .hops = c->hops,
         .ready = c->clock,
@@ -295,12 +297,30 @@ void hccl_check_start_message(hccl_checker_t *k, int rank, hccl_walker_t *c,
     find_partner(k, number);
 }
 
-void hccl_check_finish_messages(hccl_checker_t *k, int rank, hccl_walker_t *c)
+bool hccl_check_is_open(const hccl_checker_t *k, const hccl_walker_t *c, const hccl_step_t *wait)
 {
+    for (int i = c->open > 0 ? c->halves : -1; i >= 0; i = k->half[i].mine) {
+        if (!k->half[i].matched && k->half[i].step->how == wait->how) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void hccl_check_finish_messages(hccl_checker_t *k, int rank, hccl_walker_t *c,
+                                const hccl_step_t *wait)
+{
+    int kept = -1;
     while (c->halves >= 0) {
         int number = c->halves, n;
         hccl_half_t *h = &k->half[number];
         const hccl_step_t *step = h->step;
+        c->halves = h->mine;
+        if (step->how != wait->how) {
+            h->mine = kept;
+            kept = number;
+            continue;
+        }
         hccl_cell_t *cells = hccl_check_cells(k, rank, c, step->base, step->first, step->count, &n);
         for (int i = 0; i < n; i++) {
             if (HCCL_STEP_SEND == step->kind) {
@@ -315,8 +335,8 @@ void hccl_check_finish_messages(hccl_checker_t *k, int rank, hccl_walker_t *c)
             hccl_check_hear(k, c, h->seen);
         }
         c->clock = c->clock > h->done ? c->clock : h->done;
-        c->halves = h->mine;
         h->next = k->free_half;
         k->free_half = number;
     }
+    c->halves = kept; /* the other way round: it matters to nobody */
 }

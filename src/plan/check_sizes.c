@@ -1,11 +1,9 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The prover: how large blocks are in each segment, and what plans that move private sizes know.
+ * The prover: how large blocks are in each segment.
  */
 #include "plan/check_internal.h"
-
-/* ---- sizes ------------------------------------------------------------------------------------ */
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -44,7 +42,7 @@ static uint64_t block_units(const hccl_checker_t *k, int seg, int nblocks, int b
     case HCCL_GRID_EQUAL:
         return here;
     case HCCL_GRID_PRIVATE:
-        return k->sized ? table_units(k, units, block) : 1;
+        return 1; /* who asks for blocks that are cut asks check_apart.c */
     default:
         return 0;
     }
@@ -55,6 +53,7 @@ void hccl_check_sizes(hccl_checker_t *k)
     size_t positions = (size_t) k->npositions + 1;
     int nblocks = k->world.plans[0]->nblocks > 0 ? k->world.plans[0]->nblocks : 1;
     uint64_t units = k->setup.units;
+    hccl_check_measure(k);
     k->nseg = hccl_check_has_segments(k) ? k->setup.nseg : 1;
     if (0 == units) {
         units = (uint64_t) k->nseg * (HCCL_GRID_VECTOR == k->grid ? (uint64_t) nblocks : 1);
@@ -94,8 +93,8 @@ uint64_t hccl_check_units(const hccl_checker_t *k, int rank, int seg, int base, 
     if (0 == count) {
         return 0;
     }
-    if (HCCL_BASE_SIZES == base) {
-        return (uint64_t) count * sizeof(size_t);
+    if (k->apart) {
+        return hccl_check_apart_units(k, rank, seg, base, first, count);
     }
     if (HCCL_HOLDS_OWN == hccl_check_holds(&k->role[rank], base)) {
         return k->own_units[seg * k->world.n + rank];
@@ -103,59 +102,4 @@ uint64_t hccl_check_units(const hccl_checker_t *k, int rank, int seg, int base, 
     const uint64_t *start =
         k->start[k->role[rank].group] + (size_t) seg * ((size_t) k->npositions + 1);
     return start[first + count] - start[first];
-}
-
-/* ---- sizes that are moved --------------------------------------------------------------------- */
-
-/* The size of a block stands for itself, whoever passes it on. */
-static hccl_cell_t size_of_block(int block)
-{
-    return hccl_check_contribution(UINT32_MAX, (uint64_t) block);
-}
-
-void hccl_check_fill_sizes(const hccl_checker_t *k, int rank, const hccl_walker_t *c)
-{
-    int me = k->world.cases[rank].me;
-    for (int i = 0; i < k->tracked && k->at[i] < k->world.plans[rank]->nblocks; i++) {
-        int block = hccl_check_block(k, rank, HCCL_BASE_SIZES, k->at[i]);
-        if (k->role[rank].root || block == me) {
-            c->sizes[i] = size_of_block(block);
-        }
-    }
-}
-
-void hccl_check_measure(hccl_checker_t *k, int rank, hccl_walker_t *c)
-{
-    for (int i = 0; i < k->tracked; i++) {
-        const hccl_cell_t *cell = &c->sizes[i];
-        hccl_cell_t must = size_of_block(hccl_check_block(k, rank, HCCL_BASE_SIZES, k->at[i]));
-        if (0 != cell->receiving) {
-            hccl_check_fail(k, "rank %d step %d MEASURE: the size of position %d is under way",
-                            rank, c->step, k->at[i]);
-        } else if (0 != cell->n && cell->sum != must.sum) {
-            hccl_check_fail(k, "rank %d step %d MEASURE: position %d has the size of another block",
-                            rank, c->step, k->at[i]);
-        }
-        c->room[i] = 0 != cell->n;
-    }
-}
-
-bool hccl_check_room(hccl_checker_t *k, int rank, const hccl_walker_t *c, int base, int first,
-                     int count)
-{
-    if (!k->sized || base < HCCL_BASE_TMP || 0 == count) {
-        return true;
-    }
-    for (int i = k->before[first]; i < k->before[first + count]; i++) {
-        if (!c->room[i]) {
-            hccl_check_fail(k,
-                            "rank %d step %d %s: there is no room for position %d, whose size no "
-                            "MEASURE has seen",
-                            rank, c->step,
-                            hccl_check_step_name(k->world.plans[rank]->steps[c->step].kind),
-                            k->at[i]);
-            return false;
-        }
-    }
-    return true;
 }

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-typedef enum { DONE, LATER } result_t;
-
 /* ---- publications ----------------------------------------------------------------------------- */
 
 /* Tags up to this one belong to operations before this one. */
@@ -28,21 +26,26 @@ hccl_slot_image_t *hccl_check_slot(const hccl_checker_t *k, int rank, uint64_t t
     return &k->rank[rank].ring[tag & (uint64_t) (k->setup.slots - 1)];
 }
 
-/* Whether all peers have read what lies in the slot for this tag. */
+/* Whether all peers have read what lies in the slot for this tag. Where each segment ends before the
+ * next one begins, tags that are left unused are nothing to wait for. */
 static bool has_room(const hccl_checker_t *k, int rank, uint64_t tag)
 {
     uint64_t slots = (uint64_t) k->setup.slots;
+    uint64_t held = tag > slots ? tag - slots : 0;
     int size = hccl_check_node_size(k, rank);
-    for (int i = 0; tag > slots && i < size; i++) {
+    if (k->apart) {
+        held = hccl_check_slot(k, rank, tag)->tag;
+    }
+    for (int i = 0; i < size; i++) {
         int peer = hccl_check_local(k, rank, i);
-        if (peer != rank && k->rank[peer].ack < tag - slots) {
+        if (peer != rank && k->rank[peer].ack < held) {
             return false;
         }
     }
     return true;
 }
 
-static double spend(hccl_checker_t *k, int rank, hccl_walker_t *c, double seconds)
+double hccl_check_spend(hccl_checker_t *k, int rank, hccl_walker_t *c, double seconds)
 {
     hccl_walk_rank_t *w = &k->rank[rank];
     double begin = c->clock > w->cpu ? c->clock : w->cpu;
@@ -50,22 +53,23 @@ static double spend(hccl_checker_t *k, int rank, hccl_walker_t *c, double second
     return c->clock;
 }
 
-static result_t publish(hccl_checker_t *k, int rank, hccl_walker_t *c, const hccl_step_t *step)
+hccl_check_result_t hccl_check_publish(hccl_checker_t *k, int rank, hccl_walker_t *c,
+                                       const hccl_step_t *step)
 {
     int n;
     uint64_t tag = hccl_check_tag(k, rank, c, step->pub);
     if (!has_room(k, rank, tag)) {
-        return LATER;
+        return HCCL_CHECK_LATER;
     }
     hccl_slot_image_t *slot = hccl_check_slot(k, rank, tag);
     if (slot->tag >= tag) {
         hccl_check_fail(k, "rank %d segment %d step %d PUBLISH: a later publication has the slot",
                         rank, c->seg, c->step);
-        return DONE;
+        return HCCL_CHECK_DONE;
     }
     hccl_cell_t *cells = hccl_check_cells(k, rank, c, step->base, step->first, step->count, &n);
     if (!hccl_check_readable(k, rank, c, step->base, step->first, step->count, cells, n)) {
-        return DONE;
+        return HCCL_CHECK_DONE;
     }
     if (slot->room < n) {
         slot->cells = hccl_check_take(k, (size_t) n * sizeof(hccl_cell_t));
@@ -75,7 +79,10 @@ static result_t publish(hccl_checker_t *k, int rank, hccl_walker_t *c, const hcc
         slot->cells[i] = cells[i];
         slot->cells[i].sending = 0;
     }
-    uint64_t units = hccl_check_units(k, rank, c->seg, step->base, step->first, step->count);
+    if (HCCL_HOW_PARCELS == step->how && NULL != slot->cells) {
+        hccl_check_mark(k, rank, step->base, step->first, slot->cells, n);
+    }
+    uint64_t units = hccl_check_moved(k, rank, c, step);
     k->report->published[rank] += units;
     hccl_check_count_pass(k, rank, 1, units);
     slot->tag = tag;
@@ -83,13 +90,15 @@ static result_t publish(hccl_checker_t *k, int rank, hccl_walker_t *c, const hcc
     slot->known = hccl_check_remember(k, k->rank[rank].known);
     slot->seen = hccl_check_clock(k, c->seen, slot->seen);
     slot->hops = c->hops;
-    slot->time = spend(k, rank, c, (double) units * k->setup.unit_bytes * k->setup.cost->beta_shm)
-                 + k->setup.cost->alpha_shm;
-    return DONE;
+    slot->time =
+        hccl_check_spend(k, rank, c, (double) units * k->setup.unit_bytes * k->setup.cost->beta_shm)
+        + k->setup.cost->alpha_shm;
+    return HCCL_CHECK_DONE;
 }
 
 /* Whether the publications that a step reads are there. */
-static result_t look(hccl_checker_t *k, int rank, hccl_walker_t *c, const hccl_step_t *step)
+hccl_check_result_t hccl_check_look(hccl_checker_t *k, int rank, const hccl_walker_t *c,
+                                    const hccl_step_t *step)
 {
     const hccl_source_t *s = &k->world.plans[rank]->sources[step->src];
     for (int j = 0; j < step->nsrc; j++) {
@@ -104,21 +113,21 @@ static result_t look(hccl_checker_t *k, int rank, hccl_walker_t *c, const hccl_s
                             "rank %d segment %d step %d: publication %d of rank %d was overwritten "
                             "before it was read",
                             rank, c->seg, c->step, s[j].base, peer);
-            return DONE;
+            return HCCL_CHECK_DONE;
         }
         if (slot->tag < tag) {
-            return LATER;
+            return HCCL_CHECK_LATER;
         }
     }
-    return DONE;
+    return HCCL_CHECK_DONE;
 }
 
 /* ---- combining -------------------------------------------------------------------------------- */
 
 /* The cells of one source, NULL after a fault or if none is followed. */
-static const hccl_cell_t *source_cells(hccl_checker_t *k, int rank, hccl_walker_t *c,
-                                       const hccl_step_t *step, const hccl_source_t *s,
-                                       const hccl_cell_t *dst, int n)
+const hccl_cell_t *hccl_check_source(hccl_checker_t *k, int rank, hccl_walker_t *c,
+                                     const hccl_step_t *step, const hccl_source_t *s,
+                                     const hccl_cell_t *dst, int n)
 {
     if (s->peer < 0) {
         int nsrc;
@@ -138,33 +147,34 @@ static const hccl_cell_t *source_cells(hccl_checker_t *k, int rank, hccl_walker_
     c->clock = c->clock > slot->time ? c->clock : slot->time;
     hccl_check_learn(k, k->rank[rank].known, slot->known);
     hccl_check_hear(k, c, slot->seen);
-    uint64_t units = hccl_check_units(k, rank, c->seg, step->base, step->first, step->count);
+    const hccl_cell_t *cells =
+        n > 0 ? slot->cells + (k->before[s->first] - k->before[slot->step->first]) : NULL;
+    uint64_t units = HCCL_HOW_PARCELS == step->how ? hccl_check_marked(k, cells, n)
+                                                   : hccl_check_moved(k, rank, c, step);
     k->report->fetched[rank] += units;
     hccl_check_count_read(k, rank, peer, units);
-    if (0 == n) {
-        return NULL;
-    }
-    return slot->cells + (k->before[s->first] - k->before[slot->step->first]);
+    return cells;
 }
 
-static result_t combine(hccl_checker_t *k, int rank, hccl_walker_t *c, const hccl_step_t *step)
+hccl_check_result_t hccl_check_fold(hccl_checker_t *k, int rank, hccl_walker_t *c,
+                                    const hccl_step_t *step)
 {
     const hccl_source_t *s = &k->world.plans[rank]->sources[step->src];
     const hccl_cell_t *src[step->nsrc];
     int n;
-    if (LATER == look(k, rank, c, step)) {
-        return LATER;
+    if (HCCL_CHECK_LATER == hccl_check_look(k, rank, c, step)) {
+        return HCCL_CHECK_LATER;
     }
     hccl_cell_t *dst = hccl_check_cells(k, rank, c, step->base, step->first, step->count, &n);
     for (int j = 0; j < step->nsrc && !k->failed; j++) {
-        src[j] = source_cells(k, rank, c, step, &s[j], dst, n);
+        src[j] = hccl_check_source(k, rank, c, step, &s[j], dst, n);
     }
     if (k->failed) {
-        return DONE;
+        return HCCL_CHECK_DONE;
     }
     bool itself = 1 == step->nsrc && src[0] == dst;
     if (!itself && !hccl_check_writable(k, rank, c, dst, n)) {
-        return DONE;
+        return HCCL_CHECK_DONE;
     }
     for (int i = 0; i < n && !itself; i++) {
         hccl_cell_t value = src[0][i];
@@ -174,53 +184,43 @@ static result_t combine(hccl_checker_t *k, int rank, hccl_walker_t *c, const hcc
         value.sending = value.receiving = 0;
         dst[i] = value;
     }
-    uint64_t units =
-        itself ? 0 : hccl_check_units(k, rank, c->seg, step->base, step->first, step->count);
+    uint64_t units = itself ? 0 : hccl_check_moved(k, rank, c, step);
     double bytes = (double) units * k->setup.unit_bytes;
     hccl_check_count_pass(k, rank, step->nsrc, units);
-    spend(k, rank, c,
-          1 == step->nsrc ? bytes * k->setup.cost->beta_shm
-                          : bytes * step->nsrc * k->setup.cost->gamma);
-    return DONE;
+    hccl_check_spend(k, rank, c,
+                     1 == step->nsrc ? bytes * k->setup.cost->beta_shm
+                                     : bytes * step->nsrc * k->setup.cost->gamma);
+    return HCCL_CHECK_DONE;
 }
 
 /* ---- cursors ---------------------------------------------------------------------------------- */
 
-/* Whether there is room for the operand and for what it is made of. */
-static bool has_scratch(hccl_checker_t *k, int rank, const hccl_walker_t *c,
-                        const hccl_step_t *step)
+uint64_t hccl_check_moved(const hccl_checker_t *k, int rank, const hccl_walker_t *c,
+                          const hccl_step_t *step)
 {
-    bool room = hccl_check_room(k, rank, c, step->base, step->first, step->count);
-    for (int j = 0; j < step->nsrc && room; j++) {
-        const hccl_source_t *s = &k->world.plans[rank]->sources[step->src + j];
-        room = s->peer >= 0 || hccl_check_room(k, rank, c, s->base, s->first, step->count);
-    }
-    return room;
+    return HCCL_HOW_PARCELS == step->how
+               ? hccl_check_parcels(k, rank, c, step->base, step->first, step->count)
+               : hccl_check_units(k, rank, c->seg, step->base, step->first, step->count);
 }
 
-static result_t try_step(hccl_checker_t *k, int rank, hccl_walker_t *c, const hccl_step_t *step)
+static hccl_check_result_t try_step(hccl_checker_t *k, int rank, hccl_walker_t *c,
+                                    const hccl_step_t *step)
 {
-    if (!has_scratch(k, rank, c, step)) {
-        return DONE;
-    }
     switch ((hccl_step_kind_t) step->kind) {
     case HCCL_STEP_PUBLISH:
-        return publish(k, rank, c, step);
+        return hccl_check_publish(k, rank, c, step);
     case HCCL_STEP_SEND:
     case HCCL_STEP_RECV:
         hccl_check_start_message(k, rank, c, step);
-        return DONE;
+        return HCCL_CHECK_DONE;
     case HCCL_STEP_WAIT:
-        if (c->open > 0) {
-            return LATER;
+        if (hccl_check_is_open(k, c, step)) {
+            return HCCL_CHECK_LATER;
         }
-        hccl_check_finish_messages(k, rank, c);
-        return DONE;
-    case HCCL_STEP_MEASURE:
-        hccl_check_measure(k, rank, c);
-        return DONE;
+        hccl_check_finish_messages(k, rank, c, step);
+        return HCCL_CHECK_DONE;
     default:
-        return combine(k, rank, c, step);
+        return hccl_check_fold(k, rank, c, step);
     }
 }
 
@@ -243,10 +243,12 @@ static void acknowledge(hccl_checker_t *k, int rank)
 static bool walk(hccl_checker_t *k, int rank, hccl_walker_t *c, int limit)
 {
     const hccl_plan_t *plan = k->world.plans[rank];
+    int begun = k->rank[rank].next_seg;
     bool moved = false;
     while (c->step < plan->nsteps && limit-- > 0) {
         const hccl_step_t *step = &plan->steps[c->step];
-        if (LATER == try_step(k, rank, c, step)) {
+        if (HCCL_CHECK_LATER
+            == (k->apart ? hccl_check_apart_try(k, rank, c, step) : try_step(k, rank, c, step))) {
             return moved;
         }
         if (k->failed) {
@@ -260,7 +262,7 @@ static bool walk(hccl_checker_t *k, int rank, hccl_walker_t *c, int limit)
         }
         if (step->ack > c->ack) {
             c->ack = step->ack;
-            if (k->nseg > 1 || plan->npub > k->setup.slots / 2) {
+            if (k->nseg > 1 || begun > 1 || plan->npub > k->setup.slots / 2) {
                 acknowledge(k, rank);
             }
         }
@@ -272,7 +274,7 @@ static bool walk(hccl_checker_t *k, int rank, hccl_walker_t *c, int limit)
         k->report->rounds = c->hops > k->report->rounds ? c->hops : k->report->rounds;
         w->running--;
         c->seg = -1;
-        if (k->nseg > 1) {
+        if (k->nseg > 1 || w->more) {
             acknowledge(k, rank);
         }
         moved = true;
@@ -284,9 +286,11 @@ bool hccl_check_start_segment(hccl_checker_t *k, int rank)
 {
     hccl_walk_rank_t *w = &k->rank[rank];
     hccl_walker_t *c = &w->cursor[w->next_seg % k->ncursors];
-    if (w->next_seg >= k->nseg || c->seg >= 0) {
+    bool any = k->apart ? 0 == w->next_seg || w->more : w->next_seg < k->nseg;
+    if (!any || c->seg >= 0) {
         return false;
     }
+    w->more = false;
     c->seg = w->next_seg++;
     c->step = 0;
     c->open = 0;
@@ -305,7 +309,9 @@ static void end_rank(hccl_checker_t *k, int rank)
     hccl_walk_rank_t *w = &k->rank[rank];
     const hccl_role_t *role = &k->role[rank];
     w->ended = true;
-    w->ack = hccl_check_base_tag(k) + (uint64_t) k->nseg * (uint64_t) k->world.plans[rank]->npub;
+    w->ack = k->apart ? UINT64_MAX
+                      : hccl_check_base_tag(k)
+                            + (uint64_t) k->nseg * (uint64_t) k->world.plans[rank]->npub;
     int first = role->far >= 0 ? role->far : role->first;
     int n = role->far >= 0 ? k->world.cases[rank].nremote : k->world.cases[rank].shape->nranks;
     for (int i = first; k->barrier && i < first + n; i++) {

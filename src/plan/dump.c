@@ -31,7 +31,7 @@ static void put_range(line_t *line, int base, int first, int count)
     if (base >= HCCL_BASE_TMP) {
         put(line, "tmp%d", base - HCCL_BASE_TMP);
     } else {
-        put(line, HCCL_BASE_SEND == base ? "send" : HCCL_BASE_RECV == base ? "recv" : "sizes");
+        put(line, HCCL_BASE_SEND == base ? "send" : "recv");
     }
     put(line, "[%d,%d)", first, first + count);
 }
@@ -60,19 +60,22 @@ static void put_sources(line_t *line, const hccl_plan_t *plan, const hccl_step_t
 
 void hccl_dump_step(const hccl_plan_t *plan, int step, char text[HCCL_DUMP_LINE])
 {
-    static const char *const names[] = {"PUBLISH", "COPY", "FETCH", "REDUCE", "FOLD",
-                                        "SEND",    "RECV", "WAIT",  "MEASURE"};
+    static const char *const names[] = {"PUBLISH", "COPY", "FETCH", "REDUCE",
+                                        "FOLD",    "SEND", "RECV",  "WAIT"};
     const hccl_step_t *s = &plan->steps[step];
     line_t line = {text, 0};
     text[0] = '\0';
-    if (s->kind > HCCL_STEP_MEASURE) {
+    if (s->kind > HCCL_STEP_WAIT) {
         put(&line, "(kind %d)", s->kind);
         return;
     }
     put(&line, "%-7s", names[s->kind]);
+    if (HCCL_HOW_WHOLE != s->how) {
+        static const char *const hows[] = {"", "pieces", "parcels", "long"};
+        put(&line, " %-7s", hows[s->how]);
+    }
     switch ((hccl_step_kind_t) s->kind) {
     case HCCL_STEP_WAIT:
-    case HCCL_STEP_MEASURE:
         break;
     case HCCL_STEP_PUBLISH:
         put(&line, " #%d = ", s->pub);

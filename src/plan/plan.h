@@ -34,13 +34,22 @@
  * finds it for positions that no later step writes; where a later step does, but cannot before the
  * readers are done, an algorithm may say so (hccl_build_direct). The prover checks all of it.
  *
- * Private sizes. In gatherv and scatterv the root knows the size of every block, the others know
- * their own block's alone. A plan that is made for it (sized) can move sizes too: they are a buffer
- * like any other, SIZES, with a small number of equal size for each position, in which each rank
- * finds what it knows. Only with these may such a plan use scratch: MEASURE lays the scratch areas
- * out from the sizes that have come in by then, and positions whose size has not come have no room.
- * Publications carry nothing but one size there, since what a peer publishes is cut by what its
- * reader knows; blocks travel in messages.
+ * Blocks of private sizes (apart). In alltoallv, alltoallw, gatherv and scatterv two ranks alone know
+ * the size of a block: who sends it and who receives it. Plans that are made for it say of each step
+ * how it moves (hccl_how_t), and do nothing where a block is not of that kind; so all that a block
+ * needs follows from its size, at both of its ends alike:
+ *  - PIECES, between ranks of a node: the block of one position, a slot's worth in each segment, marked
+ *    in its flag line if the block goes on. Segments are private too: a rank walks the plan as often
+ *    as its own blocks need, and empty pieces are neither published nor awaited. So the ranks of a node
+ *    reserve publication numbers for more segments than anybody will ever need, and leave most unused.
+ *  - PARCELS, to other nodes: blocks up to a length that all ranks know are packed one behind the other,
+ *    their lengths behind them, and what is longer has a mark there instead. Scratch areas are rows of
+ *    boxes of `box` positions; a box is filled from its first position on, each one once, and
+ *    sent, received and published as a whole, from its first position on. Whoever takes a parcel out
+ *    learns its length from the box.
+ *  - LONG: what fits neither of the two goes in a message of its own, which is waited for apart.
+ *  - WHOLE: within a rank.
+ * In all segments but the first only PIECES move.
  */
 #ifndef HCCL_PLAN_PLAN_H
 #define HCCL_PLAN_PLAN_H
@@ -55,10 +64,9 @@
  *  the root, scatter(v) at the root (RECV is then block `root` of SEND): a plan must be right both
  *  ways; a COPY of an operand onto itself is allowed and does nothing. */
 typedef enum {
-    HCCL_BASE_SEND,  /* the user's send buffer: never written */
-    HCCL_BASE_RECV,  /* the user's receive buffer */
-    HCCL_BASE_SIZES, /* sized plans: position i holds the bytes of block order[i] */
-    HCCL_BASE_TMP    /* scratch areas TMP, TMP+1, ..., private to the segment; see ntmp */
+    HCCL_BASE_SEND, /* the user's send buffer: never written */
+    HCCL_BASE_RECV, /* the user's receive buffer */
+    HCCL_BASE_TMP   /* scratch areas TMP, TMP+1, ..., private to the segment; see ntmp */
 } hccl_base_t;
 
 typedef enum {
@@ -69,8 +77,7 @@ typedef enum {
     HCCL_STEP_FOLD,    /* the same, at least one source is a peer's publication */
     HCCL_STEP_SEND,    /* start sending the operand to peer */
     HCCL_STEP_RECV,    /* start receiving the operand from peer */
-    HCCL_STEP_WAIT,    /* all SEND and RECV started before have completed */
-    HCCL_STEP_MEASURE  /* sized plans, once: scratch areas have room for the sizes known now */
+    HCCL_STEP_WAIT     /* all SEND and RECV started before have completed */
 } hccl_step_kind_t;
 
 /** When peers may read the operand of a PUBLISH where it lies, until they have acknowledged it. */
@@ -79,6 +86,14 @@ typedef enum {
     HCCL_DIRECT_APART = 1,  /* where SEND and RECV are different memory */
     HCCL_DIRECT_ALIASED = 2 /* where they are the same */
 } hccl_direct_t;
+
+/** How a step of a plan for blocks of private sizes moves; HCCL_HOW_WHOLE in all other plans. */
+typedef enum {
+    HCCL_HOW_WHOLE = 0,
+    HCCL_HOW_PIECES,  /* PUBLISH of a position of SEND, FETCH to a position of RECV */
+    HCCL_HOW_PARCELS, /* PUBLISH, FETCH, COPY, SEND, RECV, WAIT: SEND -> boxes -> RECV */
+    HCCL_HOW_LONG     /* SEND of a position of SEND, RECV to a position of RECV, WAIT */
+} hccl_how_t;
 
 /** Where FETCH, FOLD, COPY and REDUCE read: count blocks, as many as the step's operand has. */
 typedef struct hccl_source {
@@ -101,6 +116,7 @@ typedef struct hccl_step {
     int32_t src;    /* index of the first source in the plan's sources */
     int32_t ack;    /* after this step I read no publication below this number (this segment) */
     int32_t direct; /* PUBLISH: hccl_direct_t, or both */
+    int32_t how;    /* hccl_how_t */
 } hccl_step_t;
 
 /** In a plan on an inter-communicator: the peer is a member of the remote group. */
@@ -109,17 +125,18 @@ typedef struct hccl_step {
 
 typedef struct hccl_plan {
     hccl_coll_t coll;
-    int algorithm;    /* index into the table of algorithms */
-    int nblocks;      /* blocks of the data; GRID collectives: the number of ranks of the group */
-    int tmp_blocks;   /* positions of each scratch area, at least nblocks if ntmp > 0 */
-    int ntmp;         /* scratch areas that this rank uses */
-    int npub;         /* publication numbers per segment, the same on all ranks of a node */
+    int algorithm; /* index into the table of algorithms */
+    int nblocks;   /* blocks of the data; GRID collectives: the number of ranks of the group */
+    int tmp_blocks; /* positions of each scratch area; if ntmp > 0 at least nblocks, or (apart) boxes */
+    int ntmp;       /* scratch areas that this rank uses */
+    int npub;       /* publication numbers per segment, the same on all ranks of a node */
     int publishes;    /* 1: made for shared memory, so all ranks of the communicator open a lane,
                          also on nodes where npub is 0; the same on all ranks */
-    int sized;        /* 1: has SIZES, and publishes nothing else; the same on all ranks */
+    int apart;        /* 1: for blocks of private sizes, see above; the same on all ranks */
+    int box;          /* positions of a box of parcels, 0: none; the same on all ranks */
     int max_pub;      /* largest number of positions in one publication, on any rank of the
                          communicator (it bounds the segment length, so all ranks agree) */
-    int max_requests; /* most SEND and RECV started between two WAITs */
+    int max_requests; /* most SEND and RECV that are not waited for at any time */
     int nsteps;
     int nsources;
     const int32_t *order;         /* position -> block, or NULL */

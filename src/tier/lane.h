@@ -83,6 +83,17 @@ static inline hccl_slot_t *hccl_lane_slot(hccl_lane_t *lane, uint64_t tag)
     return hccl_cell_slot(lane->cells[lane->me].cell, lane->stride, tag & (lane->nslots - 1));
 }
 
+/** The same for who publishes under growing tags, one after the other, and leaves many unused: what
+ *  the slot holds may be far older than the tag before the last round. */
+static inline bool hccl_lane_has_room_after_gap(hccl_lane_t *lane, uint64_t tag)
+{
+    if (tag <= lane->room + lane->nslots) {
+        return true;
+    }
+    uint64_t held = atomic_load_explicit(&hccl_lane_slot(lane, tag)->tag, memory_order_relaxed);
+    return held <= lane->room || hccl_lane_look(lane, held);
+}
+
 static inline void hccl_lane_publish(hccl_slot_t *slot, uint64_t tag, uint32_t signature,
                                      size_t bytes)
 {

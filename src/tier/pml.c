@@ -17,3 +17,9 @@ int hccl_pml_receive(ompi_communicator_t *comm, int rank, int tag, void *data, s
 {
     return MCA_PML_CALL(irecv(data, bytes, &ompi_mpi_byte.dt, rank, tag, comm, request));
 }
+
+void hccl_pml_cancel(ompi_request_t *request)
+{
+    (void) ompi_request_cancel(
+        request); /* it cannot be if it is matched, and ends by itself then */
+}

@@ -16,6 +16,9 @@ HCCL_CHECKED int hccl_pml_send(ompi_communicator_t *comm, int rank, int tag, con
 HCCL_CHECKED int hccl_pml_receive(ompi_communicator_t *comm, int rank, int tag, void *data,
                                   size_t bytes, ompi_request_t **request);
 
+/** A message that is being received, and that nobody will send, ends. */
+void hccl_pml_cancel(ompi_request_t *request);
+
 /** Whether the message has ended; then the request is freed. */
 HCCL_CHECKED static inline bool hccl_pml_test(ompi_request_t **request, int *error)
 {

@@ -9,7 +9,9 @@
  * of slots, each a flag line followed by payload.
  *
  * Tags. Publications of a lane are numbered 1, 2, 3, ... for ever, alike on all ranks of the node:
- * tag t lies in slot t mod nslots of its publisher (who may leave a tag unused).
+ * tag t lies in slot t mod nslots of its publisher (who may leave a tag unused). Who publishes under
+ * growing tags, one after the other, may leave any number of them unused: his slot is free when all
+ * peers have acknowledged the tag that it holds (2).
  *
  * Ordering. These pairs of accesses carry everything:
  *  1. A publisher writes payload, bytes and signature, then stores tag with release; a reader
@@ -74,6 +76,8 @@
  *  publisher's heap, or at an address of the publisher. */
 #define HCCL_SLOT_HEAP (UINT32_C(1) << 31)
 #define HCCL_SLOT_ADDRESS (UINT32_C(1) << 30)
+/** ... or: what was published goes on under a later tag. */
+#define HCCL_SLOT_MORE (UINT32_C(1) << 29)
 #define HCCL_SLOT_IN_PLACE (HCCL_SLOT_HEAP | HCCL_SLOT_ADDRESS)
 
 typedef struct hccl_slot {

@@ -11,11 +11,10 @@
 const char *mutant_name(mutant_kind_t kind)
 {
     static const char *const names[MUTANT_KINDS] = {
-        "drop-publish",   "drop-copy",   "drop-fetch",   "drop-combine",  "drop-send",
-        "drop-recv",      "drop-wait",   "drop-measure", "early-measure", "late-wait",
-        "peer",           "source-peer", "operand",      "source",        "count",
-        "publish-number", "read-number", "swap-sources", "twice",         "base",
-        "early-ack",      "in-place",
+        "drop-publish", "drop-copy",      "drop-fetch",  "drop-combine", "drop-send", "drop-recv",
+        "drop-wait",    "late-wait",      "peer",        "source-peer",  "operand",   "source",
+        "count",        "publish-number", "read-number", "swap-sources", "twice",     "base",
+        "early-ack",    "in-place",       "how",
     };
     return names[kind];
 }
@@ -103,7 +102,7 @@ static bool plant_number(hccl_plan_t *plan, int32_t *number)
 /* Another base of the plan that a step may name in place of this one. */
 static bool plant_base(hccl_plan_t *plan, hccl_step_t *s)
 {
-    if (0 == s->count || HCCL_BASE_SIZES == s->base || plan->ntmp < 1) {
+    if (0 == s->count || plan->ntmp < 1) {
         return false;
     }
     s->base = HCCL_BASE_TMP == s->base ? HCCL_BASE_RECV : HCCL_BASE_TMP;
@@ -129,10 +128,6 @@ static bool plant_in_step(hccl_plan_t *plan, hccl_step_t *steps, mutant_kind_t k
         return drop(plan, steps, i, HCCL_STEP_RECV == s->kind);
     case MUTANT_DROP_WAIT:
         return drop(plan, steps, i, HCCL_STEP_WAIT == s->kind);
-    case MUTANT_DROP_MEASURE:
-        return drop(plan, steps, i, HCCL_STEP_MEASURE == s->kind);
-    case MUTANT_EARLY_MEASURE:
-        return HCCL_STEP_MEASURE == s->kind && i > 0 && (swap_steps(&s[-1], s), true);
     case MUTANT_LATE_WAIT:
         if (HCCL_STEP_WAIT != s->kind || i + 1 == plan->nsteps || HCCL_STEP_WAIT == s[1].kind) {
             return false;
@@ -160,6 +155,12 @@ static bool plant_in_step(hccl_plan_t *plan, hccl_step_t *steps, mutant_kind_t k
         }
         s->direct = HCCL_DIRECT_APART | HCCL_DIRECT_ALIASED;
         return true;
+    case MUTANT_HOW:
+        s->how = HCCL_HOW_PARCELS != s->how                   ? HCCL_HOW_PARCELS
+                 : HCCL_STEP_COPY == s->kind                  ? HCCL_HOW_WHOLE
+                 : is_message(s) || HCCL_STEP_WAIT == s->kind ? HCCL_HOW_LONG
+                                                              : HCCL_HOW_PIECES;
+        return 0 != plan->apart && s->count + (HCCL_STEP_WAIT == s->kind) > 0;
     default:
         return false;
     }
@@ -269,7 +270,7 @@ static bool is_dead(const world_t *w, const hccl_plan_t *plan, int from, int bas
     for (int i = from; i < plan->nsteps; i++) {
         const hccl_step_t *s = &plan->steps[i];
         bool reads = HCCL_STEP_SEND == s->kind || HCCL_STEP_PUBLISH == s->kind;
-        if (HCCL_STEP_WAIT == s->kind || HCCL_STEP_MEASURE == s->kind) {
+        if (HCCL_STEP_WAIT == s->kind) {
             continue;
         }
         if (reads && overlap(plan, alias, s->base, s->first, s->count, base, first, count)) {
@@ -307,9 +308,6 @@ static bool disturbs(const hccl_plan_t *plan, bool alias, const hccl_step_t *s,
     if (HCCL_STEP_WAIT == s->kind) {
         return false;
     }
-    if (HCCL_STEP_MEASURE == s->kind) {
-        return HCCL_BASE_SIZES == message->base && received;
-    }
     if (HCCL_STEP_COPY == s->kind && onto_itself(plan, s)) {
         alias = false; /* in place it does nothing */
     }
@@ -329,11 +327,17 @@ static bool disturbs(const hccl_plan_t *plan, bool alias, const hccl_step_t *s,
     return false;
 }
 
+/* Whether a step is the WAIT for what another WAIT (or message) is about. */
+static bool is_wait_for(const hccl_step_t *s, const hccl_step_t *other)
+{
+    return HCCL_STEP_WAIT == s->kind && other->how == s->how;
+}
+
 /* Whether any step in [from, to) meets a message that the WAIT at `wait` ends. */
 static bool wait_needed(const hccl_plan_t *plan, bool alias, int wait, int from, int to)
 {
-    for (int m = wait - 1; m >= 0 && HCCL_STEP_WAIT != plan->steps[m].kind; m--) {
-        if (!is_message(&plan->steps[m])) {
+    for (int m = wait - 1; m >= 0 && !is_wait_for(&plan->steps[m], &plan->steps[wait]); m--) {
+        if (!is_message(&plan->steps[m]) || plan->steps[m].how != plan->steps[wait].how) {
             continue;
         }
         for (int i = from; i < to; i++) {
@@ -349,7 +353,7 @@ static const char *excuse_wait(const world_t *w, const hccl_plan_t *plan, mutant
                                int wait)
 {
     int end = wait + 1;
-    while (end < plan->nsteps && HCCL_STEP_WAIT != plan->steps[end].kind) {
+    while (end < plan->nsteps && !is_wait_for(&plan->steps[end], &plan->steps[wait])) {
         end++;
     }
     if (MUTANT_LATE_WAIT == kind) {
@@ -615,6 +619,9 @@ const char *mutant_excuse(const world_t *w, int rank, mutant_kind_t kind, int st
     case MUTANT_DROP_WAIT:
     case MUTANT_LATE_WAIT:
         return excuse_wait(w, plan, kind, step);
+    case MUTANT_DROP_COPY:
+        return 0 == s->count && plan->npub <= 8 ? "all that is published has room in the ring"
+                                                : NULL;
     case MUTANT_DROP_PUBLISH:
     case MUTANT_PUBLISH_NUMBER:
         return excuse_publish(w, rank, kind, s);
@@ -636,7 +643,7 @@ const char *mutant_excuse(const world_t *w, int rank, mutant_kind_t kind, int st
                    ? "the other base holds a copy of the same"
                    : NULL;
     case MUTANT_DIRECT:
-        return s->base < HCCL_BASE_SIZES && is_returned(w, rank, step)
+        return s->base < HCCL_BASE_TMP && is_returned(w, rank, step)
                    ? "all who read it have told so before it is written again"
                    : NULL;
     case MUTANT_SWAP_SOURCES:

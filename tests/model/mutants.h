@@ -16,8 +16,6 @@ typedef enum {
     MUTANT_DROP_SEND,
     MUTANT_DROP_RECV,
     MUTANT_DROP_WAIT,
-    MUTANT_DROP_MEASURE,
-    MUTANT_EARLY_MEASURE,  /* the MEASURE comes before the step in front of it */
     MUTANT_LATE_WAIT,      /* the WAIT comes after the step behind it */
     MUTANT_PEER,           /* a message goes to, or comes from, the next rank */
     MUTANT_SOURCE_PEER,    /* another rank's publication is read */
@@ -31,6 +29,7 @@ typedef enum {
     MUTANT_BASE,           /* the step writes to, or sends from, another base */
     MUTANT_ACK,            /* a publication is acknowledged before it is read */
     MUTANT_DIRECT,         /* a publication that may not be read in place may be */
+    MUTANT_HOW,            /* blocks of private sizes: the step moves them in another way */
     MUTANT_KINDS
 } mutant_kind_t;
 

@@ -91,7 +91,11 @@ static void against_prover(int algorithm, const char *text, const hccl_shape_t *
         exit(1);
     }
     hccl_check_setup_t setup = {.nseg = 1, .slots = 8, .units = bytes / unit, .unit_bytes = 1};
-    if (!hccl_coll_info[algo->coll].shared_sizes && 0 == w.plans[0]->sized) {
+    if (0 != w.plans[0]->apart) {
+        hccl_machine_t m;
+        hccl_machine_default(&m);
+        setup.parcel = (size_t) hccl_sim_parcel(p, &m);
+    } else if (!hccl_coll_info[algo->coll].shared_sizes) {
         unit = bytes; /* here it counts blocks */
     }
     if (HCCL_OK != hccl_check_run(k, &setup, &report)) {

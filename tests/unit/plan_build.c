@@ -48,7 +48,7 @@ static void empty_plan(void **state)
     assert_int_equal(3, plan->algorithm);
     assert_int_equal(BLOCKS, plan->nblocks);
     assert_int_equal(0, plan->nsteps + plan->nsources + plan->ntmp + plan->npub + plan->publishes
-                            + plan->sized + plan->max_requests);
+                            + plan->apart + plan->max_requests);
     assert_null(plan->order);
     free(plan);
 }
@@ -228,7 +228,6 @@ static void operands_out_of_range(void **state)
         {HCCL_BASE_RECV, BLOCKS, 1},
         {HCCL_BASE_RECV, 1, 0x7fffffff},
         {HCCL_BASE_RECV, 0x7fffffff, 1},
-        {HCCL_BASE_SIZES, 0, 1}, /* the plan is not sized */
         {HCCL_BASE_TMP, 0, 7},
         {HCCL_BASE_TMP + 1, 0, 1},
         {HCCL_BASE_TMP + 256, 0, 1},
