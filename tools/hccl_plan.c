@@ -94,6 +94,60 @@ static void print_payload(const world_t *w, const hccl_check_report_t *r)
     printf("all ranks: payload loaded and stored %llu bytes\n", (unsigned long long) payload);
 }
 
+/* Positions that each node sends to each other one, by SEND steps: [nodes][nodes]. */
+static uint64_t *count_links(const world_t *w, const hccl_shape_t *shape)
+{
+    const size_t n = (size_t) shape->nnodes;
+    uint64_t *sent = world_memory(n * n * sizeof(*sent));
+    memset(sent, 0, n * n * sizeof(*sent));
+    for (int rank = 0; rank < w->check.n; rank++) {
+        for (int i = 0; i < w->plans[rank]->nsteps; i++) {
+            const hccl_step_t *s = &w->plans[rank]->steps[i];
+            if (HCCL_STEP_SEND == s->kind) {
+                const size_t from = (size_t) shape->node_of[rank];
+                sent[from * n + (size_t) shape->node_of[s->peer]] += (uint64_t) s->count;
+            }
+        }
+    }
+    return sent;
+}
+
+/* What crosses each link of the topology file, both ways together. */
+static void print_weighted(const plan_options_t *o, const world_t *w)
+{
+    const hccl_shape_t *shape = w->cases[0].shape;
+    const hccl_links_t *links = o->links;
+    if (NULL == links || !links->weighted || NULL != o->remote) {
+        return;
+    }
+    const int n = shape->nnodes;
+    const bool grid = HCCL_HOLDS_GRID == hccl_coll_info[o->coll].send
+                      || HCCL_HOLDS_GRID == hccl_coll_info[o->coll].recv;
+    const double one = (double) o->bytes / (grid ? 1 : w->plans[0]->nblocks);
+    uint64_t *sent = count_links(w, shape);
+    double sum = 0, weighted = 0, between = 0;
+    for (int a = 0; a < n; a++) {
+        for (int b = 0; b < a; b++) {
+            const double bytes = one * (double) (sent[a * n + b] + sent[b * n + a]);
+            const double price = (double) links->cost[a * n + b] / 1000;
+            sum += bytes;
+            weighted += bytes * price;
+            between += links->below[a] != links->below[b] ? bytes : 0;
+            if (bytes > 0 && n <= 32) {
+                printf("link %s %s: %.0f bytes, cost %g\n", links->host[b], links->host[a], bytes,
+                       price);
+            }
+        }
+    }
+    printf("all links: %.0f bytes, cost of a byte %.3f on average", sum,
+           sum > 0 ? weighted / sum : 0);
+    if (links->nswitches > 0) {
+        printf(", between switches %.0f bytes", between);
+    }
+    printf("\n");
+    free(sent);
+}
+
 static int cost(const plan_options_t *o, const world_t *w, hccl_checker_t *k)
 {
     hccl_check_report_t r;
@@ -112,6 +166,7 @@ static int cost(const plan_options_t *o, const world_t *w, hccl_checker_t *k)
                (unsigned long long) r.node_in[i]);
         print_inside(&r, i);
     }
+    print_weighted(o, w);
     print_payload(w, &r);
     printf("modelled time %.3f us\n", r.seconds * 1e6);
     return 0;
@@ -141,7 +196,7 @@ static int plan_world(const plan_options_t *o)
 {
     world_t w;
     char why[HCCL_CHECK_WHY];
-    hccl_shape_t *shape = plan_shape(o->topology);
+    hccl_shape_t *shape = plan_shape_asked(o);
     hccl_shape_t *remote = NULL == o->remote ? NULL : plan_shape(o->remote);
     hccl_case_t c = {
         .coll = o->coll, .shape = shape, .nremote = NULL == remote ? 0 : remote->nranks};

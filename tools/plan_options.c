@@ -34,6 +34,11 @@ static const char usage[] =
     "              this ALGORITHM forced. fit prints the machine that comes nearest to these "
     "times\n"
     "--keys L      lines of the machine file to fit, with commas between\n"
+    "--topo-file F what links between hosts cost, docs/topology.md: orders rings; simulate takes "
+    "the\n"
+    "              leaf switches from it, cost adds up what crosses each link. For dump, show, "
+    "check,\n"
+    "              cost, simulate\n"
     "--remote T    the other group's topology, for algorithms on inter-communicators\n"
     "--bytes N     of the vector, or of each block (default 1m); k, m and g may follow\n"
     "--segments S  cut into so many segments; simulate: 0 (default) as the component would\n"
@@ -121,6 +126,27 @@ hccl_shape_t *plan_shape(const char *text)
     return shape;
 }
 
+hccl_shape_t *plan_shape_asked(const plan_options_t *o)
+{
+    hccl_shape_t *shape = plan_shape(o->topology);
+    if (NULL == o->links || !o->links->weighted) {
+        return shape;
+    }
+    if (o->links->nhosts != shape->nnodes) {
+        plan_die("topology '%s' has %d nodes, but the topology file %d hosts", o->topology,
+                 shape->nnodes, o->links->nhosts);
+    }
+    int *host = malloc((size_t) shape->nnodes * sizeof(*host));
+    for (int v = 0; NULL != host && v < shape->nnodes; v++) {
+        host[v] = v;
+    }
+    if (NULL == host || HCCL_OK != hccl_links_order(o->links, host, shape)) {
+        plan_die("no memory");
+    }
+    free(host);
+    return shape;
+}
+
 /* ---- options -------------------------------------------------------------------------------- */
 
 static void read_machine(plan_options_t *o, const char *path)
@@ -128,6 +154,15 @@ static void read_machine(plan_options_t *o, const char *path)
     char why[HCCL_MACHINE_WHY];
     if (HCCL_OK != hccl_machine_read(path, &o->machine, why)) {
         plan_die("--machine %s", why);
+    }
+}
+
+static void read_links(plan_options_t *o, const char *path)
+{
+    char why[HCCL_LINKS_WHY];
+    hccl_links_free(o->links);
+    if (HCCL_OK != hccl_links_read(path, &o->links, why)) {
+        plan_die("--topo-file: %s", why);
     }
 }
 
@@ -259,6 +294,7 @@ static const struct {
     {"--segments", " show cost simulate ", read_segments},
     {"--remote", " dump check cost ", read_remote},
     {"--machine", " show simulate choose sweep fit machine ", read_machine},
+    {"--topo-file", " dump show check cost simulate ", read_links},
     {"--set", " show simulate choose sweep fit machine ", change_machine},
     {"--sizes", " choose sweep ", read_sizes},
     {"--nodes", " sweep ", read_nodes},
@@ -315,6 +351,9 @@ static void read_words(plan_options_t *o, int before)
         die_with_usage("no such algorithm of this collective (see hccl_plan list): ", o->words[1]);
     }
     o->topology = o->nwords > before ? o->words[before] : NULL;
+    if (NULL == o->topology && NULL != o->links && '\0' != o->links->topology[0]) {
+        o->topology = o->links->topology;
+    }
     if (NULL == o->topology && '\0' != o->machine.topology[0]) {
         o->topology = o->machine.topology;
     }

@@ -11,6 +11,7 @@
 
 #include "estimate.h"
 #include "sim.h"
+#include "topo/links.h"
 
 enum { PLAN_MOST = 64 };
 
@@ -31,6 +32,7 @@ typedef struct plan_options {
     const char *inside; /* the topology of one node, for --nodes */
     bool all_ranks, forced;
     hccl_machine_t machine;
+    hccl_links_t *links;                        /* of a topology file, NULL: none */
     const char *csv, *plot, *algorithms, *keys; /* NULL: not given */
 } plan_options_t;
 
@@ -42,6 +44,10 @@ void plan_die(const char *format, ...) __attribute__((format(printf, 1, 2), nore
 
 /** The shape of a text, or the end. */
 hccl_shape_t *plan_shape(const char *text);
+
+/** The shape of the topology that is asked for, with the ring that follows from the topology file; or the
+ *  end. */
+hccl_shape_t *plan_shape_asked(const plan_options_t *o);
 
 /** A number with k, m or g behind it, or the end. */
 size_t plan_size(const char *name, const char *text);

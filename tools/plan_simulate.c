@@ -98,6 +98,15 @@ static void check_case(const plan_options_t *o, const hccl_shape_t *shape)
     }
 }
 
+static bool all_below_switches(const hccl_links_t *links)
+{
+    bool all = NULL != links && links->nswitches > 0;
+    for (int i = 0; all && i < links->nhosts; i++) {
+        all = links->below[i] >= 0;
+    }
+    return all;
+}
+
 /* Compiles and runs; the caller frees the program. */
 static hccl_sim_program_t *simulate(const plan_options_t *o, const hccl_shape_t *shape,
                                     const hccl_sim_setup_t *setup, hccl_sim_report_t *report)
@@ -110,6 +119,10 @@ static hccl_sim_program_t *simulate(const plan_options_t *o, const hccl_shape_t 
                          .root = o->root,
                          .leaf = (int) o->machine.leaf,
                          .all_ranks = o->all_ranks};
+    if (all_below_switches(o->links)) {
+        c.leaf_of = o->links->below;
+        c.leaves = o->links->nswitches;
+    }
     if (HCCL_OK != hccl_sim_compile(&c, &p, why)
         || HCCL_OK != hccl_sim_run(p, setup, report, why)) {
         plan_die("%s %s cannot be simulated: %s", o->words[0], o->words[1], why);
@@ -119,7 +132,7 @@ static hccl_sim_program_t *simulate(const plan_options_t *o, const hccl_shape_t 
 
 int plan_simulate(const plan_options_t *o)
 {
-    hccl_shape_t *shape = plan_shape(o->topology);
+    hccl_shape_t *shape = plan_shape_asked(o);
     hccl_sim_report_t report;
     hccl_sim_setup_t setup = {.machine = &o->machine,
                               .bytes = o->bytes,
@@ -205,7 +218,7 @@ static void print_tape(const plan_options_t *o, const hccl_shape_t *shape, const
 int plan_show(const plan_options_t *o)
 {
     plan_options_t whole = *o;
-    hccl_shape_t *shape = plan_shape(o->topology);
+    hccl_shape_t *shape = plan_shape_asked(o);
     hccl_sim_report_t report;
     tape_t tape = {0};
     whole.all_ranks = true;

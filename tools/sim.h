@@ -24,9 +24,11 @@ typedef struct hccl_sim_case {
     int algorithm;             /* index into hccl_algos; its collective is no neighbourhood's */
     const hccl_shape_t *shape; /* borrowed for as long as the program lives */
     int root;
-    int leaf;        /* nodes below one switch, 0: no second level */
-    bool all_ranks;  /* do not look for parts that stand for others */
-    uint64_t budget; /* most steps that are kept, 0: 40 million */
+    int leaf;           /* nodes below one switch, in order; 0: no second level */
+    const int *leaf_of; /* [nodes] the switch of each node, 0, 1, ...; NULL: as `leaf` says */
+    int leaves;         /* switches that leaf_of names, each at least once */
+    bool all_ranks;     /* do not look for parts that stand for others */
+    uint64_t budget;    /* most steps that are kept, 0: 40 million */
 } hccl_sim_case_t;
 
 enum { HCCL_SIM_WHY = 512 };

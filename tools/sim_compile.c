@@ -93,15 +93,15 @@ static int channel_of(hccl_sim_program_t *p, int from, int to, int offset)
     p->room_channels = (int) room;
     const hccl_sim_rank_t *a = &p->rank[from], *b = &p->rank[to];
     bool inside = 0 == offset && a->node == b->node;
-    int leaf = p->c.leaf > 0 ? p->c.leaf : p->c.shape->nnodes;
+    int from_leaf = hccl_sim_leaf(p, a->node), to_leaf = hccl_sim_leaf(p, b->node);
     p->channel[p->nchannels] = (hccl_sim_channel_t){
         .from = from,
         .to = to,
         .out = inside ? -1 : a->node,
         .in = inside ? -1 : b->node,
-        .crosses = 0 != offset ? p->c.leaf > 0 : a->node / leaf != b->node / leaf,
-        .from_leaf = a->node / leaf,
-        .to_leaf = b->node / leaf,
+        .crosses = 0 != offset ? p->c.leaf > 0 : from_leaf != to_leaf,
+        .from_leaf = from_leaf,
+        .to_leaf = to_leaf,
         .tier = inside ? hccl_sim_tier(p->c.shape, a->rank, b->rank) : HCCL_TIER_NODE,
     };
     p->table[at & (uint64_t) (p->table_size - 1)] = p->nchannels;

@@ -96,6 +96,9 @@ hccl_sim_view_t hccl_sim_view(const hccl_sim_program_t *p, int rank, const hccl_
 /** Finds the map and sets map, part, parts, sampled. */
 HCCL_CHECKED int hccl_sim_find_map(hccl_sim_program_t *p, char *why);
 
+/** The leaf switch of a node. */
+int hccl_sim_leaf(const hccl_sim_program_t *p, int node);
+
 /** Where part `to` lies from part `from`; the reverse of it. */
 int hccl_sim_offset(const hccl_sim_program_t *p, int from, int to);
 int hccl_sim_reverse(const hccl_sim_program_t *p, int offset);

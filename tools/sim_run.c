@@ -399,15 +399,32 @@ static int walk(hccl_sim_t *s, char *why)
     return s->failed || hccl_flows_failed(s->flows) ? HCCL_ERR_NOMEM : HCCL_OK;
 }
 
+static int count_leaves(const hccl_sim_program_t *p)
+{
+    return NULL != p->c.leaf_of ? p->c.leaves : hccl_sim_leaf(p, p->nnodes - 1) + 1;
+}
+
+/* Nodes whose NICs the links of a switch are made for. */
+static int below(const hccl_sim_program_t *p, int leaf)
+{
+    int n = 0;
+    if (NULL == p->c.leaf_of) {
+        return p->c.leaf > 0 ? p->c.leaf : p->c.shape->nnodes;
+    }
+    for (int v = 0; v < p->nnodes; v++) {
+        n += leaf == hccl_sim_leaf(p, v);
+    }
+    return n;
+}
+
 /* Links: NICs out, NICs in, uplinks, downlinks. */
 static bool open_links(hccl_sim_t *s)
 {
     hccl_sim_report_t *r = s->report;
     const hccl_machine_t *m = s->m;
-    int leaf = s->p->c.leaf > 0 ? s->p->c.leaf : s->p->c.shape->nnodes;
     r->nodes = s->p->nnodes;
     r->nics = (int) m->nics;
-    r->leaves = (s->p->nnodes + leaf - 1) / leaf;
+    r->leaves = count_leaves(s->p);
     int nics = r->nodes * r->nics, n = 2 * nics + 2 * r->leaves;
     double *capacity = malloc((size_t) n * sizeof(*capacity));
     free(s->p->links);
@@ -417,8 +434,10 @@ static bool open_links(hccl_sim_t *s)
         return false;
     }
     for (int i = 0; i < n; i++) {
-        capacity[i] =
-            i < 2 * nics ? m->bandwidth : m->bandwidth * m->nics * leaf / m->oversubscribed;
+        capacity[i] = i < 2 * nics
+                          ? m->bandwidth
+                          : m->bandwidth * m->nics * below(s->p, (i - 2 * nics) % r->leaves)
+                                / m->oversubscribed;
     }
     s->flows = hccl_flows_new(n, capacity);
     free(capacity);

@@ -40,6 +40,14 @@ int hccl_sim_build(const hccl_sim_program_t *p, int rank, hccl_plan_t **plan, ch
     return rc;
 }
 
+int hccl_sim_leaf(const hccl_sim_program_t *p, int node)
+{
+    if (NULL != p->c.leaf_of) {
+        return p->c.leaf_of[node];
+    }
+    return node / (p->c.leaf > 0 ? p->c.leaf : p->c.shape->nnodes);
+}
+
 int hccl_sim_offset(const hccl_sim_program_t *p, int from, int to)
 {
     return HCCL_SIM_XOR == p->map ? from ^ to : (to - from + p->parts) % p->parts;
@@ -173,7 +181,7 @@ int hccl_sim_find_map(hccl_sim_program_t *p, char *why)
     const hccl_shape_t *shape = p->c.shape;
     int part = p->c.leaf > 0 ? p->c.leaf : 1, rc = HCCL_OK;
     p->map = HCCL_SIM_NO_MAP;
-    if (!p->c.all_ranks && 0 == shape->nnodes % part && shape->nnodes > part
+    if (!p->c.all_ranks && NULL == p->c.leaf_of && 0 == shape->nnodes % part && shape->nnodes > part
         && hccl_sim_alike(shape)) {
         p->part = part;
         p->parts = shape->nnodes / part;

@@ -27,9 +27,7 @@ typedef struct reader {
     char *why;
     int line;
     hccl_links_t *links;
-    int *below; /* [nhosts] the switch of a host, NO_SWITCH: none is named */
-    int *at;    /* [nhosts][nhosts] the line of a link, 0: none */
-    int nswitches;
+    int *at;                 /* [nhosts][nhosts] the line of a link, 0: none */
     uint32_t within, across; /* 0: not given */
     int last[2];             /* hosts of the last link */
     kind_t kind;
@@ -113,12 +111,12 @@ static int close_hosts(reader_t *r)
     r->closed = true;
     r->links->cost = calloc(n * n + 1, sizeof(*r->links->cost));
     r->at = calloc(n * n + 1, sizeof(*r->at));
-    r->below = malloc((n + 1) * sizeof(*r->below));
-    if (NULL == r->links->cost || NULL == r->at || NULL == r->below) {
+    r->links->below = malloc((n + 1) * sizeof(*r->links->below));
+    if (NULL == r->links->cost || NULL == r->at || NULL == r->links->below) {
         return HCCL_ERR_NOMEM;
     }
     for (size_t i = 0; i < n; i++) {
-        r->below[i] = NO_SWITCH;
+        r->links->below[i] = NO_SWITCH;
     }
     return HCCL_OK;
 }
@@ -242,14 +240,14 @@ static int read_switch(reader_t *r, char **word, int n)
     }
     for (int i = 1; HCCL_OK == rc && i < n; i++) {
         rc = find_host(r, word[i], &host);
-        if (HCCL_OK == rc && NO_SWITCH != r->below[host]) {
+        if (HCCL_OK == rc && NO_SWITCH != r->links->below[host]) {
             return fault(r, "%s is below another switch already", word[i]);
         }
         if (HCCL_OK == rc) {
-            r->below[host] = r->nswitches;
+            r->links->below[host] = r->links->nswitches;
         }
     }
-    r->nswitches++;
+    r->links->nswitches++;
     r->links->weighted = true;
     return rc;
 }
@@ -273,8 +271,10 @@ static int fill_in(reader_t *r)
     r->line = 0;
     for (int a = 0; a < links->nhosts; a++) {
         for (int b = 0; b < a; b++) {
-            const bool known = NO_SWITCH != r->below[a] && NO_SWITCH != r->below[b];
-            const uint32_t other = !known ? 0 : r->below[a] == r->below[b] ? r->within : r->across;
+            const bool known = NO_SWITCH != r->links->below[a] && NO_SWITCH != r->links->below[b];
+            const uint32_t other = !known                                     ? 0
+                                   : r->links->below[a] == r->links->below[b] ? r->within
+                                                                              : r->across;
 
             if (0 != *cost_at(r, a, b)) {
                 continue;
@@ -284,7 +284,8 @@ static int fill_in(reader_t *r)
                              "no weight between %s and %s: a link line for them is needed, or "
                              "switch lines with both and a %s line",
                              links->host[b], links->host[a],
-                             known && r->below[a] == r->below[b] ? "within" : "across");
+                             known && r->links->below[a] == r->links->below[b] ? "within"
+                                                                               : "across");
             }
             *cost_at(r, a, b) = *cost_at(r, b, a) = other;
         }
@@ -443,7 +444,6 @@ int hccl_links_read(const char *path, hccl_links_t **out, char *why)
     if (HCCL_OK == rc && links->weighted) {
         rc = fill_in(&r);
     }
-    free(r.below);
     free(r.at);
     if (HCCL_OK == rc) {
         *out = links;
@@ -463,6 +463,7 @@ void hccl_links_free(hccl_links_t *links)
     }
     free(links->host);
     free(links->cost);
+    free(links->below);
     free(links->topology);
     free(links->ports);
     free(links);

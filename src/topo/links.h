@@ -21,6 +21,8 @@ typedef struct hccl_links {
     bool weighted;  /* cost is known */
     uint32_t *cost; /* [nhosts][nhosts] of a message, in nanoseconds or other units; symmetric, 0 in
                      * the diagonal, at least 1 elsewhere */
+    int *below;     /* [nhosts] the leaf switch of each host, 0, 1, ...; -1: none is named */
+    int nswitches;
     char *topology; /* a text for hccl_shape_from_text; empty: none */
     char *ports;    /* a map for hccl_port_map_find; empty: none */
     uint64_t hash;  /* of the bytes of the file */

@@ -77,6 +77,30 @@ expect "unknown algorithm" 2 'no such algorithm .*: nonsense' dump allreduce non
 expect "bad topology" 2 "topology 'node:0'" dump allreduce ring node:0
 expect "bad number" 2 "root takes a number" dump bcast tree node:4 --root x
 
+# Eight hosts alternate between two switches. 8000 bytes: each link of the ring carries 2 x 7/8 of them,
+# all eight cross in the order of ranks (a file whose links are all alike), two along the file.
+hosts="host a b c d e f g h\nswitch a c e g\nswitch b d f h\n"
+printf "$hosts"'within cost=1\nacross cost=4\n' >"$HCCL_TMP/links"
+printf "$hosts"'within cost=1\nacross cost=1\n' >"$HCCL_TMP/alike"
+ring=(allreduce hier_ring "node:8 rank:2" --bytes 8000)
+expect "links in the order of ranks" 0 \
+    '^all links: 112000 bytes, cost of a byte 1\.000 on average, between switches 112000 bytes' \
+    cost "${ring[@]}" --topo-file "$HCCL_TMP/alike"
+expect "links along the file" 0 \
+    '^all links: 112000 bytes, cost of a byte 1\.750 on average, between switches 28000 bytes' \
+    cost "${ring[@]}" --topo-file "$HCCL_TMP/links"
+expect "check along the file" 0 '^proven: 16 ranks' check allreduce hier_ring "node:8 rank:2" \
+    --topo-file "$HCCL_TMP/links"
+# each switch sends 1 of those links up: 14000 bytes, in the other order all of its four
+expect "simulated along the file" 0 '^leaf switch 0: out 14000 bytes' \
+    simulate "${ring[@]}" --topo-file "$HCCL_TMP/links"
+expect "simulated in the order of ranks" 0 '^leaf switch 1: out 56000 bytes' \
+    simulate "${ring[@]}" --topo-file "$HCCL_TMP/alike"
+expect "other hosts" 2 "has 4 nodes, but the topology file 8 hosts" \
+    cost allreduce hier_ring "node:4 rank:2" --topo-file "$HCCL_TMP/links"
+expect "no topology file" 2 "no/such: cannot be read" \
+    cost allreduce hier_ring "node:4 rank:2" --topo-file no/such
+
 # 2 us of bytes and 1.5 us of latency at 1 GB/s; then two rounds of it.
 easy=(--set network.alpha=1.5us --set network.bandwidth=1GB/s --set message.overhead=0
     --set network.rendezvous=0)
