@@ -5,13 +5,34 @@
  */
 #include "tier/verbs_table.h"
 
+#include <dlfcn.h>
 #include <string.h>
+
+/* What ibv_is_fork_initialized says where the kernel copies pinned pages for a child. */
+#define FORK_UNNEEDED 2
+
+/* Before memory is registered. Where the kernel does not copy pinned pages for a child, one of both
+ * would be left without the device's page, so the library takes these pages out of the child. Where
+ * the kernel copies them, it would do so too if asked, and children miss memory for nothing; libraries
+ * that cannot tell are older than such kernels. */
+static void keep_from_children(void)
+{
+    int (*state)(void) = NULL;
+    void *library = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (NULL != library) {
+        *(void **) &state = dlsym(library, "ibv_is_fork_initialized");
+    }
+    if (NULL == state || FORK_UNNEEDED != state()) {
+        (void) ibv_fork_init();
+    }
+    if (NULL != library) {
+        (void) dlclose(library);
+    }
+}
 
 static struct ibv_context *open_device(const char *name)
 {
-    /* Before memory is registered: where the kernel does not copy pinned pages for a child, the
-     * library keeps them from it, else the child would take them from the device. */
-    (void) ibv_fork_init();
+    keep_from_children();
     int n = 0;
     struct ibv_context *context = NULL;
     struct ibv_device **list = ibv_get_device_list(&n);
