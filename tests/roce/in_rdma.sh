@@ -53,14 +53,14 @@ clean() { # NAME
     fi
 }
 
-job "2 nodes of 1 rank" node:2 2 601 250
-job "2 nodes of 2 ranks" "node:2 core:2" 4 602 100
-job "4 nodes of 1 rank, two queue pairs" node:4 4 603 80 \
+job "2 nodes of 1 rank" node:2 2 601 150
+job "2 nodes of 2 ranks" "node:2 core:2" 4 602 60
+job "4 nodes of 1 rank, two queue pairs" node:4 4 603 50 \
     --mca coll_hccl_rdma_qps_per_connection 2 --mca coll_hccl_rdma_multi_qp_threshold 4
-job "few and small slots, one request per call" node:2 2 604 80 --mca coll_hccl_rdma_slots 4 \
+job "few and small slots, one request per call" node:2 2 604 50 --mca coll_hccl_rdma_slots 4 \
     --mca coll_hccl_rdma_eager 64 --mca coll_hccl_rdma_batch 1
 clean "jobs"
-job "queue pairs fail" node:2 2 605 60 --mca coll_hccl_inject qp:0
+job "queue pairs fail" node:2 2 605 40 --mca coll_hccl_inject qp:0
 if grep -q 'again [1-9]' "$said"; then
     hccl_ok "roce/rdma: connected again"
 else
@@ -68,7 +68,7 @@ else
 fi
 clean "faults"
 roce_loss 2
-job "2 % of packets are lost" node:2 2 606 30 --mca coll_hccl_rdma_timeout 16
+job "2 % of packets are lost" node:2 2 606 20 --mca coll_hccl_rdma_timeout 16
 roce_loss 0
 clean "losses"
 hccl_finish
