@@ -76,7 +76,8 @@ static void show_node(const hccl_card_t *const *cards, const hccl_shape_t *shape
     hccl_ports_print(cards, shape->node_ranks + first, shape->node_start[node + 1] - first, port,
                      line, sizeof(line));
     if ('\0' != line[0]) {
-        hccl_log_note("RoCE ports of node %d: %s", node, line);
+        hccl_log_note("RoCE ports of node %d: %s; rank %d leads", node, line,
+                      shape->node_ranks[shape->lead_at[node]]);
     }
 }
 

@@ -388,6 +388,35 @@ static void nothing_is_shorter(void **state)
     }
 }
 
+/* Many hosts, whatever the costs: turning no stretch of the ring round makes it shorter. */
+static void no_turn_is_shorter(void **state)
+{
+    (void) state;
+    for (int n = 11; n <= 61; n += 10) {
+        hccl_links_t *links = make_links(n);
+        int ring[300];
+        for (int a = 0; a < n; a++) {
+            for (int b = 0; b < a; b++) {
+                set_cost(links, a, b, 10 + rng(90));
+            }
+        }
+        ring_of(links, ring);
+        for (int i = 0; i < n; i++) {
+            for (int k = i + 2; k < n; k++) {
+                const double a = cost_of(links, ring[i], ring[i + 1]);
+                const double b = cost_of(links, ring[k], ring[(k + 1) % n]);
+                const double c = cost_of(links, ring[i], ring[k]);
+                const double d = cost_of(links, ring[i + 1], ring[(k + 1) % n]);
+                if ((i + n - k) % n > 1
+                    && c * c * c + d * d * d < 0.999 * (a * a * a + b * b * b)) {
+                    fail_msg("%d hosts: turning places %d to %d is shorter", n, i + 1, k);
+                }
+            }
+        }
+        hccl_links_free(links);
+    }
+}
+
 /* Places on a circle, shuffled: the circle. */
 static void round_a_circle(void **state)
 {
@@ -464,10 +493,15 @@ static void order_of_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_lines),       cmocka_unit_test(switches),
-        cmocka_unit_test(refused),         cmocka_unit_test(unreadable),
-        cmocka_unit_test(along_switches),  cmocka_unit_test(worked_out),
-        cmocka_unit_test(round_a_circle),  cmocka_unit_test(nothing_is_shorter),
+        cmocka_unit_test(all_lines),
+        cmocka_unit_test(switches),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(unreadable),
+        cmocka_unit_test(along_switches),
+        cmocka_unit_test(worked_out),
+        cmocka_unit_test(no_turn_is_shorter),
+        cmocka_unit_test(round_a_circle),
+        cmocka_unit_test(nothing_is_shorter),
         cmocka_unit_test(order_of_shapes),
     };
     return cmocka_run_group_tests_name("topo_links", tests, open_file, remove_file);
