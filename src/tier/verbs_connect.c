@@ -157,7 +157,7 @@ bool hccl_verbs_refill(hccl_verbs_channel_t *ch)
         int n = missing < HCCL_VERBS_MAX_BATCH ? missing : HCCL_VERBS_MAX_BATCH;
         memset(wr, 0, (size_t) n * sizeof(wr[0]));
         for (int i = 0; i < n; i++) {
-            wr[i].wr_id = HCCL_VERBS_RECEIVE | (uint64_t) ch->index << 32;
+            wr[i].wr_id = HCCL_VERBS_RECEIVE | hccl_verbs_request_id(ch, 0);
             wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
         }
         if (0 != v->table->post_recv(ch->qp, wr, &bad)) {

@@ -23,8 +23,12 @@
 /** Most work requests in one call. */
 enum { HCCL_VERBS_MAX_BATCH = 64 };
 
-/** In the number of a work request: it is for receiving. */
+/** The number of a work request: whether it is for receiving; the connection's generation, since a
+ *  device may use the number of a queue pair again while completions of the old one are not read; the
+ *  channel; and its own count. */
 #define HCCL_VERBS_RECEIVE (UINT64_C(1) << 63)
+#define HCCL_VERBS_GENERATION(id) ((uint32_t) ((id) >> 55) & 0xff)
+#define HCCL_VERBS_INDEX(id) ((uint32_t) ((id) >> 32) & 0x7fffff)
 
 /** Work requests that a send queue takes, for each slot of the ring. */
 enum { HCCL_VERBS_REQUESTS_PER_SLOT = 4 };
@@ -171,6 +175,11 @@ struct hccl_verbs {
     hccl_verbs_early_t *free_early;
     hccl_verbs_counters_t count;
 };
+
+static inline uint64_t hccl_verbs_request_id(const hccl_verbs_channel_t *ch, uint32_t count)
+{
+    return (uint64_t) (ch->peer->generation & 0xff) << 55 | (uint64_t) ch->index << 32 | count;
+}
 
 /* verbs_device.c */
 struct ibv_qp *hccl_verbs_queue_pair(hccl_verbs_t *v); /* NULL: there is none to be had */

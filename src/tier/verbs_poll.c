@@ -16,9 +16,12 @@
 /* The channel that a completion is about; NULL: its queue pair is gone. */
 static hccl_verbs_channel_t *channel_of(const hccl_verbs_t *v, const struct ibv_wc *wc)
 {
-    uint32_t index = (uint32_t) ((wc->wr_id & ~HCCL_VERBS_RECEIVE) >> 32);
+    uint32_t index = HCCL_VERBS_INDEX(wc->wr_id);
     hccl_verbs_channel_t *ch = index < v->nchannels ? v->channels[index] : NULL;
-    return NULL == ch || NULL == ch->qp || ch->qp->qp_num != wc->qp_num ? NULL : ch;
+    return NULL == ch || NULL == ch->qp || ch->qp->qp_num != wc->qp_num
+                   || HCCL_VERBS_GENERATION(wc->wr_id) != (ch->peer->generation & 0xff)
+               ? NULL
+               : ch;
 }
 
 static void received(hccl_verbs_channel_t *ch, const struct ibv_wc *wc)

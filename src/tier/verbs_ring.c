@@ -162,7 +162,7 @@ static struct ibv_send_wr *request(hccl_verbs_channel_t *ch, chain_t *chain, con
     *sge = (struct ibv_sge){
         .addr = (uint64_t) (uintptr_t) from, .length = (uint32_t) bytes, .lkey = lkey};
     memset(wr, 0, sizeof(*wr));
-    wr->wr_id = (uint64_t) ch->index << 32 | (uint32_t) ++ch->requests;
+    wr->wr_id = hccl_verbs_request_id(ch, (uint32_t) ++ch->requests);
     wr->sg_list = sge;
     wr->num_sge = 1;
     wr->opcode = IBV_WR_RDMA_WRITE;
