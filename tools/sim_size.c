@@ -71,7 +71,8 @@ static void round_blocks(const hccl_sim_program_t *p, size_t units, size_t unit,
     for (int i = 0; i < p->npositions; i++) {
         size_t block = (size_t) (NULL == p->order || i >= p->nblocks ? i : p->order[i]);
         start[i] = (double) (sum * unit);
-        sum += smaller(units, (block + 1) * q) - smaller(units, block * q);
+        sum +=
+            1 == p->nblocks ? units : smaller(units, (block + 1) * q) - smaller(units, block * q);
     }
     start[p->npositions] = (double) (sum * unit);
 }

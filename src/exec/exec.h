@@ -49,14 +49,15 @@ typedef struct hccl_stage {
 
 /** One segment on its way through the plan. */
 typedef struct hccl_cursor {
-    int seg;                  /* number of the segment, -1: idle */
-    int step;                 /* next step of the plan */
-    int nmessages;            /* messages not known to have ended */
-    int32_t ack;              /* publications below this number of the segment are read */
-    size_t at;                /* first unit of the segment, in the vector or in each block */
-    size_t units;             /* units of the segment, of the vector or of each block */
-    size_t q;                 /* VECTOR: units of a plan block */
-    char *tmp;                /* scratch areas, one after the other */
+    int seg;       /* number of the segment, -1: idle */
+    int step;      /* next step of the plan */
+    int nmessages; /* messages not known to have ended */
+    int32_t ack;   /* publications below this number of the segment are read */
+    size_t at;     /* first unit of the segment, in the vector or in each block */
+    size_t units;  /* units of the segment, of the vector or of each block */
+    size_t q;      /* VECTOR: units of a plan block */
+    size_t end;    /* VECTOR: blocks end here; one block: scratch goes on with copies of it */
+    char *tmp;     /* scratch areas, one after the other */
     hccl_message_t *messages; /* [plan->max_requests]; apart.c has a list of its own here */
     hccl_stage_t *stages;     /* since the last WAIT */
 } hccl_cursor_t;

@@ -90,8 +90,8 @@ static inline size_t hccl_position_units(const hccl_exec_t *x, const hccl_cursor
     int block = hccl_block_of(x->plan, position);
     switch (x->grid) {
     case HCCL_VIEW_VECTOR:
-        begin = hccl_min(c->units, (size_t) block * c->q);
-        return hccl_min(c->units, begin + c->q) - begin;
+        begin = hccl_min(c->end, (size_t) block * c->q);
+        return hccl_min(c->end, begin + c->q) - begin;
     case HCCL_VIEW_UNIFORM:
         return c->units;
     case HCCL_VIEW_TABLE:
@@ -106,8 +106,8 @@ static inline size_t hccl_range_units(const hccl_exec_t *x, const hccl_cursor_t 
                                       int count)
 {
     if (HCCL_VIEW_VECTOR == x->grid && NULL == x->plan->order) {
-        return hccl_min(c->units, (size_t) (first + count) * c->q)
-               - hccl_min(c->units, (size_t) first * c->q);
+        return hccl_min(c->end, (size_t) (first + count) * c->q)
+               - hccl_min(c->end, (size_t) first * c->q);
     }
     if (HCCL_VIEW_UNIFORM == x->grid) {
         return (size_t) count * c->units;
@@ -197,8 +197,8 @@ static inline bool hccl_locate_range(const hccl_exec_t *x, const hccl_cursor_t *
                                      int first, int count, hccl_run_t *run)
 {
     if (HCCL_VIEW_VECTOR == x->grid && NULL == x->plan->order) {
-        size_t begin = hccl_min(c->units, (size_t) first * c->q);
-        run->units = hccl_min(c->units, (size_t) (first + count) * c->q) - begin;
+        size_t begin = hccl_min(c->end, (size_t) first * c->q);
+        run->units = hccl_min(c->end, (size_t) (first + count) * c->q) - begin;
         run->ptr = base < HCCL_BASE_TMP
                        ? hccl_view_of(x, base)->base + (c->at + begin) * x->unit
                        : c->tmp + (size_t) (base - HCCL_BASE_TMP) * x->area_bytes + begin * x->unit;

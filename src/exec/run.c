@@ -87,6 +87,7 @@ void hccl_run_place(const hccl_exec_t *x, hccl_cursor_t *c, int seg)
     c->seg = seg;
     c->at = (size_t) seg * x->seg_units;
     c->units = x->units > c->at ? hccl_min(x->units - c->at, x->seg_units) : 0;
+    c->end = 1 == blocks ? SIZE_MAX : c->units;
     c->q = HCCL_VIEW_VECTOR != x->grid || 1 == blocks ? c->units : (c->units + blocks - 1) / blocks;
 }
 

@@ -60,7 +60,7 @@ void hccl_build_how(hccl_builder_t *b, hccl_how_t how);
 /** Reserves a scratch area of the given number of positions (at least nblocks) and returns its
  *  base (plans for blocks of private sizes: a multiple of a box). A scratch area has the same layout as a GRID buffer: position i has the size of block
  *  order[i]; only collectives whose blocks are all of equal size may use it otherwise, or ask for
- *  more positions than nblocks. */
+ *  more positions than nblocks: and plans that take a vector as one block, whose copies those are. */
 int hccl_build_scratch(hccl_builder_t *b, int positions);
 
 /** Reserves n consecutive publication numbers, none of which will carry more than max_blocks

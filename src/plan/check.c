@@ -195,8 +195,10 @@ static int set_up(hccl_checker_t *k)
     k->barrier = HCCL_COLL_BARRIER == coll;
     k->neighbour = is_neighbour(coll);
     k->apart = 0 != k->world.plans[0]->apart;
-    k->fixed = HCCL_GRID_VECTOR == k->grid || HCCL_GRID_TABLE == k->grid
-               || hccl_coll_info[coll].reduces || HCCL_COLL_ALLGATHER == coll;
+    k->copies = HCCL_GRID_VECTOR == k->grid && 1 == k->world.plans[0]->nblocks;
+    k->fixed = !k->copies
+               && (HCCL_GRID_VECTOR == k->grid || HCCL_GRID_TABLE == k->grid
+                   || hccl_coll_info[coll].reduces || HCCL_COLL_ALLGATHER == coll);
     k->split = first->shape->nranks;
     k->root = -1;
     k->nodes = first->shape->nnodes;

@@ -29,7 +29,7 @@ static const char *range_fault(const hccl_checker_t *k, int rank, int base, int 
 {
     const hccl_plan_t *plan = k->world.plans[rank];
     const hccl_role_t *role = &k->role[rank];
-    bool by_block = HCCL_GRID_VECTOR == k->grid || HCCL_GRID_TABLE == k->grid;
+    bool by_block = (HCCL_GRID_VECTOR == k->grid && !k->copies) || HCCL_GRID_TABLE == k->grid;
     int limit;
     if (first < 0 || count < 0 || base < 0 || base >= HCCL_BASE_TMP + plan->ntmp) {
         return "operand is not in any base";

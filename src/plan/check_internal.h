@@ -116,7 +116,8 @@ typedef struct hccl_check_piece hccl_check_piece_t;
 struct hccl_checker {
     hccl_check_world_t world;
     hccl_grid_t grid;
-    bool fixed; /* every block stays at its position in all plans */
+    bool copies; /* vectors in one block: each position of scratch has room for all of it */
+    bool fixed;  /* every block stays at its position in all plans */
     bool barrier, neighbour;
     bool apart; /* the plans are for blocks of private sizes */
     int root;   /* global number of the root, -1: none */

@@ -30,6 +30,9 @@ static uint64_t block_units(const hccl_checker_t *k, int seg, int nblocks, int b
     uint64_t here = smaller(units, (s + 1) * part) - smaller(units, s * part);
     switch (k->grid) {
     case HCCL_GRID_VECTOR: {
+        if (k->copies) {
+            return here;
+        }
         uint64_t q = (here + (uint64_t) nblocks - 1) / (uint64_t) nblocks;
         uint64_t b = (uint64_t) block;
         return smaller(here, (b + 1) * q) - smaller(here, b * q);

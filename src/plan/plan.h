@@ -127,9 +127,10 @@ typedef struct hccl_plan {
     hccl_coll_t coll;
     int algorithm; /* index into the table of algorithms */
     int nblocks;   /* blocks of the data; GRID collectives: the number of ranks of the group */
-    int tmp_blocks; /* positions of each scratch area; if ntmp > 0 at least nblocks, or (apart) boxes */
-    int ntmp;       /* scratch areas that this rank uses */
-    int npub;       /* publication numbers per segment, the same on all ranks of a node */
+    int tmp_blocks; /* positions of each scratch area; if ntmp > 0 at least nblocks, or (apart) boxes; more
+                         for blocks of equal size, and for vectors of one block: each holds one */
+    int ntmp;         /* scratch areas that this rank uses */
+    int npub;         /* publication numbers per segment, the same on all ranks of a node */
     int publishes;    /* 1: made for shared memory, so all ranks of the communicator open a lane,
                          also on nodes where npub is 0; the same on all ranks */
     int apart;        /* 1: for blocks of private sizes, see above; the same on all ranks */
