@@ -121,6 +121,8 @@ static const hccl_way_t ways[] = {
     {"slices", HCCL_RAILS_SOME, .across = doubling, .cuts = uncut},
     {"double_tree", HCCL_RAILS_SOME, .across = double_tree, .cuts = halves, .areas = 2},
     {"rhd", HCCL_RAILS_SOME, .across = halving, .cuts = hccl_part_power},
+    /* among all ranks, instead of too many runs */
+    {"runs_slices", HCCL_RAILS_SOME, .across = halving, .cuts = hccl_part_power},
 };
 
 const hccl_way_t *hccl_way_of(int algorithm)
@@ -157,7 +159,8 @@ static void reverse_slots(int *slot, int n)
 int hccl_exchange_seats(const hccl_pattern_t *pattern, const hccl_shape_t *shape, const int **seat,
                         int **own)
 {
-    *seat = shape->seat;
+    /* whoever goes straight to all others has no way to choose, and may keep the order of the nodes */
+    *seat = pattern->linear && !pattern->passes ? NULL : shape->seat;
     *own = NULL;
     if (!pattern->far || !shape->ringed) {
         return HCCL_OK;

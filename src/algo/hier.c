@@ -214,6 +214,64 @@ void hccl_hier_reduce(hccl_hier_t *h, int src, int area, int tmp, int dst)
     }
 }
 
+/* One stream's messages over a distance: to the node so far behind, what it stands for; from the node so
+ * far ahead, what mine stands for. */
+static void swap_straight(hccl_hier_t *h, const hccl_stream_t *s, int from, int dst, int distance)
+{
+    const int nodes = h->x.n, me = s->team.me;
+    const int ahead = (me + distance) % nodes, behind = (me - distance + nodes) % nodes;
+    const int mine = h->x.slot[me], theirs = h->x.slot[behind];
+
+    if (0 < hccl_map_count(&s->map, theirs, 1)) {
+        hccl_build_send(h->b, hccl_team_rank(&s->team, behind), from,
+                        hccl_map_first(&s->map, theirs), hccl_map_count(&s->map, theirs, 1));
+    }
+    if (0 < hccl_map_count(&s->map, mine, 1)) {
+        hccl_build_recv(h->b, hccl_team_rank(&s->team, ahead), dst, hccl_map_first(&s->map, mine),
+                        hccl_map_count(&s->map, mine, 1));
+    }
+}
+
+/* dst = left op right, of what my node stands for on one stream. */
+static void combine_share(hccl_hier_t *h, const hccl_stream_t *s, int dst, int left, int right)
+{
+    const int mine = h->x.slot[s->team.me], count = hccl_map_count(&s->map, mine, 1);
+
+    if (0 < count && left == right) {
+        hccl_part_move(h->b, dst, left, hccl_map_first(&s->map, mine), count);
+    } else if (0 < count) {
+        hccl_part_combine(h->b, dst, left, right, hccl_map_first(&s->map, mine), count);
+    }
+}
+
+void hccl_hier_reduce_in_order(hccl_hier_t *h, int src, int area, int tmp, int low, int dst)
+{
+    const int nodes = h->x.n, me = h->here.node;
+    int pub;
+    const int from = reduce_inside(h, src, area, &pub);
+    int upper = from; /* my node and those above it, as they come; those below it in low */
+
+    for (int distance = 1; distance < nodes; distance++) {
+        const int node = (me + distance) % nodes;
+
+        for (int k = 0; k < h->n; k++) {
+            swap_straight(h, &h->streams[k], from, 0 == node ? low : tmp, distance);
+        }
+        hccl_build_wait(h->b);
+        for (int k = 0; k < h->n; k++) {
+            if (node > me) {
+                combine_share(h, &h->streams[k], dst, upper, tmp);
+            } else if (0 < node) {
+                combine_share(h, &h->streams[k], low, low, tmp);
+            }
+        }
+        upper = node > me ? dst : upper;
+    }
+    for (int k = 0; k < h->n; k++) {
+        combine_share(h, &h->streams[k], dst, 0 < me ? low : upper, upper);
+    }
+}
+
 /* ---- gathering -------------------------------------------------------------------------------- */
 
 /* Most rails that one rank of my node serves: so many publications take one round. */

@@ -53,6 +53,9 @@ HCCL_CHECKED int hccl_hier_finish(hccl_hier_t *h, int rc, hccl_plan_t **plan);
  *  may be dst. */
 void hccl_hier_reduce(hccl_hier_t *h, int src, int area, int tmp, int dst);
 
+/** The same for ways that go straight to each node, in the order of the nodes. low is overwritten too. */
+void hccl_hier_reduce_in_order(hccl_hier_t *h, int src, int area, int tmp, int low, int dst);
+
 /** dst = src of all ranks combined, everywhere, where the way says how between the nodes. */
 void hccl_hier_allreduce(hccl_hier_t *h, int src, int tmp, int dst);
 

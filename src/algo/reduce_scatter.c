@@ -88,6 +88,25 @@ int hccl_algo_reduce_scatter_hier(const hccl_case_t *c, int algorithm, hccl_plan
     return hccl_hier_finish(&h, rc, plan);
 }
 
+/* The same straight from each node, combined in the order of the nodes. */
+int hccl_algo_reduce_scatter_hier_pairwise(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    const int n = c->shape->nranks;
+    hccl_hier_t h;
+    const int rc = hccl_hier_start(&h, c, algorithm, HCCL_HIER_REDUCE);
+
+    if (HCCL_OK == rc) {
+        const bool alone = hccl_rails_alone(&h.rails, c->me, h.x.slot);
+        const int area = hccl_build_scratch(h.b, n), tmp = hccl_build_scratch(h.b, n);
+        const int low = hccl_build_scratch(h.b, n);
+
+        hccl_hier_reduce_in_order(&h, HCCL_BASE_SEND, area, tmp, low,
+                                  alone ? HCCL_BASE_RECV : area);
+        deliver(&h, c, area, alone);
+    }
+    return hccl_hier_finish(&h, rc, plan);
+}
+
 /* Among all ranks, node after node. */
 int hccl_algo_reduce_scatter_flat(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {

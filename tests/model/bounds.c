@@ -146,6 +146,33 @@ static uint64_t log_nodes(const traffic_t *t)
     return rounds;
 }
 
+/* The runs of ranks in a row that share a node. */
+static uint64_t runs_of(const hccl_shape_t *shape, int node)
+{
+    uint64_t runs = 0;
+    for (int i = 0; i < shape->nranks; i++) {
+        runs += node == shape->node_of[i] && (0 == i || node != shape->node_of[i - 1]) ? 1 : 0;
+    }
+    return runs;
+}
+
+/* What each run has combined goes from its node to all others, the result of a share as well. */
+static bool runs_allreduce(const traffic_t *t)
+{
+    uint64_t h = (uint64_t) t->shape->nnodes, share = t->n / h, others = 0;
+    for (int v = 0; v < t->shape->nnodes; v++) {
+        others += v == t->node ? 0 : runs_of(t->shape, v);
+    }
+    return t->out == (h - 1) * share * (runs_of(t->shape, t->node) + 1)
+           && t->in == share * (others + h - 1);
+}
+
+/* lg H rounds, in each a message or, round the end, two. */
+static bool runs_in_few_messages(const traffic_t *t)
+{
+    return t->rounds == log_nodes(t) && t->messages <= 2 * log_nodes(t);
+}
+
 static bool log_messages(const traffic_t *t)
 {
     return t->messages == log_nodes(t);
@@ -251,6 +278,10 @@ static const struct {
     {HCCL_COLL_ALLREDUCE, "hier_ahc_pairwise", shared_allreduce,
      "out and in of each node 2(H-1)/H n, all its ranks alike"},
     {HCCL_COLL_ALLREDUCE, "hier_double_tree", up_and_down, "at most 2 n out and in of each node"},
+    {HCCL_COLL_ALLREDUCE, "hier_runs", runs_in_few_messages,
+     "lg H rounds, at most 2 lg H messages from each node"},
+    {HCCL_COLL_ALLREDUCE, "hier_runs_slices", runs_allreduce,
+     "(H-1)/H n out of each node for each of its runs, and for the result"},
     {HCCL_COLL_BCAST, "hier_tree", once_in, "n into each node"},
     {HCCL_COLL_BCAST, "hier_tree4", four_out,
      "n into each node, at most 3 messages a level out of each"},
@@ -303,6 +334,7 @@ static const struct {
     {HCCL_COLL_REDUCE_SCATTER, "hier_ahc_pairwise", scatters_straight,
      "(H-1)/H n out of each node"},
     {HCCL_COLL_REDUCE_SCATTER, "hier_ahc", scatters_all, "(H-1)/H n out of each node"},
+    {HCCL_COLL_REDUCE_SCATTER, "hier_pairwise", scatters_straight, "(H-1)/H n out of each node"},
     {HCCL_COLL_REDUCE_SCATTER, "hier_ring", scatters_all, "(H-1)/H n out of each node"},
     {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_nhr", short_scatter,
      "(H-1)/H n out of each node, lg H rounds"},

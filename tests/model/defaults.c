@@ -82,24 +82,35 @@ static hccl_shape_t *parse(const char *text)
     return shape;
 }
 
-static int choose(hccl_coll_t coll, const hccl_shape_t *shape, int root, size_t bytes)
+static int choose_for(hccl_coll_t coll, const hccl_shape_t *shape, int root, size_t bytes,
+                      bool commutative)
 {
     const hccl_case_t c = {.coll = coll, .shape = shape, .root = root};
-    const hccl_query_t query = {.c = &c, .bytes = bytes, .commutative = true};
+    const hccl_query_t query = {.c = &c, .bytes = bytes, .commutative = commutative};
 
     return hccl_select(&query).algorithm;
 }
 
+static int choose(hccl_coll_t coll, const hccl_shape_t *shape, int root, size_t bytes)
+{
+    return choose_for(coll, shape, root, bytes, true);
+}
+
 /* ---- every choice knows the nodes ------------------------------------------------------------- */
 
-/* Scans combine in rank order, so ranks that are not consecutive can't be combined node by node;
- * what the ranks send in alltoallv and w is known to no node. */
-static bool may_be_flat(hccl_coll_t coll, const hccl_shape_t *shape)
+/* Long prefixes of ranks that are not consecutive go straight, and so do long blocks that are combined in
+ * rank order (rules.def says why). What the ranks send in alltoallv and w is known to no node. */
+static bool may_be_flat(hccl_coll_t coll, const hccl_shape_t *shape, size_t bytes, bool commutative)
 {
     switch (coll) {
     case HCCL_COLL_SCAN:
     case HCCL_COLL_EXSCAN:
-        return !shape->contiguous;
+        return !shape->contiguous && 256 < bytes;
+    case HCCL_COLL_REDUCE_SCATTER:
+    case HCCL_COLL_REDUCE_SCATTER_BLOCK:
+        return !commutative && 512 < bytes
+               && (!shape->contiguous
+                   || (64 << 10 < bytes && 0 == (shape->nnodes & (shape->nnodes - 1))));
     case HCCL_COLL_ALLTOALLV:
     case HCCL_COLL_ALLTOALLW:
         return true;
@@ -108,7 +119,7 @@ static bool may_be_flat(hccl_coll_t coll, const hccl_shape_t *shape)
     }
 }
 
-static void check_hierarchical(hccl_coll_t coll)
+static void check_hierarchical(hccl_coll_t coll, bool commutative, const char *check)
 {
     char why[128] = "";
     const char *where = "";
@@ -117,16 +128,18 @@ static void check_hierarchical(hccl_coll_t coll)
         hccl_shape_t *shape = parse(shapes[i]);
 
         where = shapes[i];
-        for (int s = 0; s < SIZES && '\0' == why[0] && !may_be_flat(coll, shape); s++) {
-            const hccl_algo_t *algo = &hccl_algos[choose(coll, shape, 0, sizes[s])];
+        for (int s = 0; s < SIZES && '\0' == why[0]; s++) {
+            const hccl_algo_t *algo =
+                &hccl_algos[choose_for(coll, shape, 0, sizes[s], commutative)];
 
-            if (0 != strncmp(algo->name, "hier", 4)) {
+            if (0 != strncmp(algo->name, "hier", 4)
+                && !may_be_flat(coll, shape, sizes[s], commutative)) {
                 snprintf(why, sizeof(why), "%zu bytes go by %s", sizes[s], algo->name);
             }
         }
         hccl_shape_free(shape);
     }
-    verdict('\0' == why[0], "hierarchical", coll, where, why);
+    verdict('\0' == why[0], check, coll, where, why);
 }
 
 /* ---- short messages --------------------------------------------------------------------------- */
@@ -321,7 +334,10 @@ static void check_trend(hccl_coll_t coll, size_t bytes, int what)
 int main(void)
 {
     for (int coll = 0; coll < HCCL_COLL_NEIGHBOR_ALLGATHER; coll++) {
-        check_hierarchical((hccl_coll_t) coll);
+        check_hierarchical((hccl_coll_t) coll, true, "hierarchical");
+        if (hccl_coll_info[coll].reduces) {
+            check_hierarchical((hccl_coll_t) coll, false, "hierarchical in order");
+        }
     }
     check_rounds(HCCL_COLL_ALLREDUCE);
     check_rounds(HCCL_COLL_BARRIER);

@@ -1,0 +1,199 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reductions of long vectors in rank order where nodes have ranks that are not in a row (see
+ * ordered.c). Some ranks of each node stand for a slice of the vector, of which every node gets a share:
+ * that of all runs, a message from each. It combines them; the result is gathered.
+ *
+ * Where ranks alternate between H nodes of L, a node sends (H-1)/H (L n + n). None can do with less:
+ * say the vectors of the p = L H ranks are the leaves of a tree that combines neighbours, each vertex on
+ * some node. A value moves where a vertex is on another node than the one above it. The leaves fall into
+ * sets without moves between them, each on one node, that do not cross one another; between two leaves
+ * of a set lie H - 1 of H - 1 other nodes, who are alone. So there are L (H - 1) + 1 sets, and L (H - 1)
+ * moves; and the result has to get to H - 1 nodes.
+ *
+ * Where there are very many runs, recursive halving and doubling among all ranks takes their place.
+ */
+#include "algo/exchange.h"
+#include "algo/runs.h"
+
+/* More would need more scratch areas than a plan can name. */
+enum { MOST_RUNS = 200 };
+
+typedef struct {
+    const hccl_case_t *c;
+    hccl_builder_t *b;
+    hccl_node_t here;
+    hccl_runs_t runs;
+    int nodes;
+    hccl_slices_t slices;
+    hccl_team_t rail; /* who stand for my slice */
+    int first;        /* of my slice */
+    int area;         /* scratch areas: what the run at each place has combined */
+} sliced_t;
+
+static int open_sliced(sliced_t *o, const hccl_case_t *c, int algorithm)
+{
+    const int nodes = c->shape->nnodes, slices = c->shape->min_local;
+
+    *o = (sliced_t){.c = c, .here = hccl_node_of(c, c->me), .nodes = nodes};
+    const int rc = hccl_runs_make(c->shape, c->shape->nranks, &o->runs);
+
+    if (HCCL_OK != rc || MOST_RUNS < o->runs.n) {
+        return rc;
+    }
+    o->b = hccl_build_start(c, algorithm, slices * nodes);
+    if (NULL == o->b) {
+        return HCCL_ERR_NOMEM;
+    }
+    o->slices = (hccl_slices_t){slices, 0, hccl_map_even(0, nodes)};
+    o->rail = hccl_team_rail(c, o->here.me);
+    o->rail.me = o->here.me < slices ? o->here.node : -1;
+    o->first = o->here.me * nodes;
+    o->area = hccl_build_scratch(o->b, slices * nodes);
+    for (int k = 1; k < o->runs.n; k++) {
+        hccl_build_scratch(o->b, slices * nodes);
+    }
+    return HCCL_OK;
+}
+
+static int close_sliced(sliced_t *o, int rc, hccl_plan_t **plan)
+{
+    hccl_runs_free(&o->runs);
+    return HCCL_OK == rc ? hccl_build_finish(o->b, plan) : rc;
+}
+
+/* My slice of the runs of my node. */
+static void fold_mine(sliced_t *o, int pub)
+{
+    for (int place = o->runs.node[o->here.node]; place < o->runs.node[o->here.node + 1]; place++) {
+        const int k = o->runs.run[place];
+
+        hccl_build_fold_begin(o->b, o->area + place, o->first, o->nodes);
+        for (int rank = o->runs.first[k]; rank < o->runs.first[k + 1]; rank++) {
+            const int peer = o->c->shape->local_of[rank];
+            int begins = 0;
+            const int number = hccl_part_node_pub(&o->slices, pub, peer, o->here.me, &begins);
+
+            if (peer == o->here.me) {
+                hccl_build_fold_own(o->b, HCCL_BASE_SEND, o->first);
+            } else {
+                hccl_build_fold_peer(o->b, peer, number, begins, o->first);
+            }
+        }
+        hccl_build_fold_end(o->b);
+    }
+}
+
+/* Each node's share of my slice of my node's runs to that node. */
+static void swap(sliced_t *o)
+{
+    const int here = o->here.node, *start = o->runs.node;
+
+    for (int d = 1; d < o->nodes; d++) {
+        const int to = (here + d) % o->nodes, from = (here - d + o->nodes) % o->nodes;
+
+        for (int place = start[from]; place < start[from + 1]; place++) {
+            hccl_build_recv(o->b, hccl_team_rank(&o->rail, from), o->area + place, o->first + here,
+                            1);
+        }
+        for (int place = start[here]; place < start[here + 1]; place++) {
+            hccl_build_send(o->b, hccl_team_rank(&o->rail, to), o->area + place, o->first + to, 1);
+        }
+    }
+    hccl_build_wait(o->b);
+}
+
+/* dst = my node's share of my slice, combined in the order of the ranks; on those who stand for one. */
+static void reduce_shares(sliced_t *o, int dst)
+{
+    const int pub = hccl_part_node_publish(o->b, o->c, &o->slices, HCCL_BASE_SEND);
+    const int mine = o->first + o->here.node;
+
+    if (!hccl_team_member(&o->rail)) {
+        return;
+    }
+    fold_mine(o, pub);
+    swap(o);
+    hccl_build_fold_begin(o->b, dst, mine, 1);
+    for (int k = 0; k < o->runs.n; k++) {
+        hccl_build_fold_own(o->b, o->area + o->runs.place[k], mine);
+    }
+    hccl_build_fold_end(o->b);
+}
+
+/* The shares of my slice to all nodes, or to one (root; -1: none). */
+static void gather_shares(sliced_t *o, int root, int base)
+{
+    const hccl_stream_t s = {o->rail, hccl_map_even(o->first, 1), 1};
+    hccl_exchange_t x;
+
+    if (!hccl_team_member(&o->rail)) {
+        return;
+    }
+    if (HCCL_OK != hccl_exchange_open(&x, &hccl_pattern_nb, o->nodes)) {
+        hccl_build_fail(o->b, HCCL_ERR_NOMEM);
+    } else if (0 > root) {
+        hccl_part_gathering(o->b, &x, &s, 1, base, -1);
+    } else {
+        hccl_part_collecting(o->b, &x, &s, root, base);
+    }
+    hccl_exchange_close(&x);
+}
+
+int hccl_algo_allreduce_hier_runs_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    sliced_t o;
+    const int rc = open_sliced(&o, c, algorithm);
+
+    if (HCCL_OK == rc && NULL == o.b) {
+        hccl_runs_free(&o.runs);
+        return hccl_algo_allreduce_flat(c, algorithm, plan);
+    }
+    if (HCCL_OK == rc) {
+        reduce_shares(&o, HCCL_BASE_RECV);
+        gather_shares(&o, -1, HCCL_BASE_RECV);
+        hccl_part_node_spread(o.b, c, &o.slices, HCCL_BASE_RECV);
+    }
+    return close_sliced(&o, rc, plan);
+}
+
+/* The root fetches the slices from those of its node who stand for them. */
+static void fetch_slices(sliced_t *o, int base)
+{
+    const int pub = hccl_build_publications(o->b, 1, o->nodes);
+    const bool at_root = o->c->me == o->c->root;
+
+    if (o->here.node != o->c->shape->node_of[o->c->root]) {
+        return;
+    }
+    if (!at_root && hccl_team_member(&o->rail)) {
+        hccl_build_publish(o->b, pub, base, o->first, o->nodes);
+    }
+    for (int i = 0; at_root && i < o->slices.n; i++) {
+        if (i != o->here.me) {
+            hccl_build_fetch(o->b, base, i * o->nodes, o->nodes, i, pub, i * o->nodes,
+                             i * o->nodes);
+        }
+    }
+}
+
+int hccl_algo_reduce_hier_runs_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    sliced_t o;
+    const int rc = open_sliced(&o, c, algorithm);
+
+    if (HCCL_OK == rc && NULL == o.b) {
+        hccl_runs_free(&o.runs);
+        return hccl_algo_reduce_rhd(c, algorithm, plan);
+    }
+    if (HCCL_OK == rc) {
+        const int area = hccl_build_scratch(o.b, o.slices.n * o.nodes);
+        const int base = c->me == c->root ? HCCL_BASE_RECV : area;
+
+        reduce_shares(&o, base);
+        gather_shares(&o, c->shape->node_of[c->root], base);
+        fetch_slices(&o, base);
+    }
+    return close_sliced(&o, rc, plan);
+}

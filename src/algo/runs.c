@@ -1,0 +1,92 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Runs of ranks that share a node.
+ *
+ * Used by algo/ only.
+ */
+#include "algo/runs.h"
+
+#include <stdlib.h>
+
+/* Sources that one step combines: a plan cannot count more than 65,535. */
+enum { MOST_SOURCES = 256 };
+
+static bool begins(const hccl_shape_t *shape, int rank)
+{
+    return 0 == rank || shape->node_of[rank] != shape->node_of[rank - 1];
+}
+
+int hccl_runs_make(const hccl_shape_t *shape, int ranks, hccl_runs_t *runs)
+{
+    const int nodes = shape->nnodes;
+
+    *runs = (hccl_runs_t){.n = 0};
+    for (int rank = 0; rank < ranks; rank++) {
+        runs->n += begins(shape, rank) ? 1 : 0;
+    }
+    runs->first =
+        malloc(((size_t) 3 * (size_t) runs->n + (size_t) nodes + 2) * sizeof(*runs->first));
+    if (NULL == runs->first) {
+        return HCCL_ERR_NOMEM;
+    }
+    runs->place = runs->first + runs->n + 1;
+    runs->run = runs->place + runs->n;
+    runs->node = runs->run + runs->n;
+    for (int v = 0; v <= nodes; v++) {
+        runs->node[v] = 0;
+    }
+    for (int rank = 0, k = 0; rank < ranks; rank++) {
+        if (begins(shape, rank)) {
+            runs->first[k++] = rank;
+            runs->node[shape->node_of[rank] + 1]++;
+        }
+    }
+    runs->first[runs->n] = ranks;
+    for (int v = 0; v < nodes; v++) {
+        runs->node[v + 1] += runs->node[v];
+    }
+    for (int k = 0; k < runs->n; k++) {
+        /* as many places as runs of the node before this one: node[] moves and is put back below */
+        runs->place[k] = runs->node[shape->node_of[runs->first[k]]]++;
+        runs->run[runs->place[k]] = k;
+    }
+    for (int v = nodes; 0 < v; v--) {
+        runs->node[v] = runs->node[v - 1];
+    }
+    runs->node[0] = 0;
+    return HCCL_OK;
+}
+
+void hccl_runs_free(hccl_runs_t *runs)
+{
+    free(runs->first);
+}
+
+int hccl_runs_of(const hccl_runs_t *runs, int rank)
+{
+    int low = 0, high = runs->n;
+
+    if (runs->first[high] <= rank) {
+        return high;
+    }
+    while (low + 1 < high) {
+        const int middle = (low + high) / 2;
+
+        if (runs->first[middle] <= rank) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+void hccl_runs_more(hccl_builder_t *b, int dst, int first, int number)
+{
+    if (0 < number && 0 == number % (MOST_SOURCES - 1)) {
+        hccl_build_fold_end(b);
+        hccl_build_fold_begin(b, dst, first, 1);
+        hccl_build_fold_own(b, dst, first);
+    }
+}

@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Runs: ranks in a row that share a node. Operations that do not commute can be combined inside a node
+ * only within a run, whatever the mapping. Where each node's ranks are in a row, it is one run.
+ *
+ * Knows the shape and nothing of plans. Only files of algo/ may include this header.
+ */
+#ifndef HCCL_ALGO_RUNS_H
+#define HCCL_ALGO_RUNS_H
+
+#include "algo/parts.h"
+
+/** In rank order, and by node: a run's place is its number in the order by node. */
+typedef struct hccl_runs {
+    int n;      /* runs */
+    int *first; /* [n + 1] the rank that begins a run */
+    int *place; /* [n] of a run */
+    int *run;   /* [n] the run at a place */
+    int *node;  /* [nodes + 1] the place where a node's runs begin */
+} hccl_runs_t;
+
+/** The runs of the first `ranks` ranks. HCCL_OK or HCCL_ERR_NOMEM; free with hccl_runs_free in both
+ *  cases. */
+HCCL_CHECKED int hccl_runs_make(const hccl_shape_t *shape, int ranks, hccl_runs_t *runs);
+void hccl_runs_free(hccl_runs_t *runs);
+
+/** The run of a rank; behind the last of them, their number. */
+int hccl_runs_of(const hccl_runs_t *runs, int rank);
+
+/** While one position is combined, before source number `number`: begins a new step if the last one has as
+ *  many sources as it should. */
+void hccl_runs_more(hccl_builder_t *b, int dst, int first, int number);
+
+/** How many runs a node has. */
+static inline int hccl_runs_count(const hccl_runs_t *runs, int node)
+{
+    return runs->node[node + 1] - runs->node[node];
+}
+
+#endif
