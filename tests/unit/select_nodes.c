@@ -38,6 +38,22 @@ static void many_nodes_take_few_rounds(void **state)
     expect("hier_nhr", HCCL_COLL_REDUCE_SCATTER, "node:16 rank:2", 4 << 20, true);
 }
 
+static void bcast_to_many_nodes_has_no_long_chain(void **state)
+{
+    (void) state;
+    expect("hier_tree", HCCL_COLL_BCAST, "node:4 rank:2", 4 << 10, true);
+    expect("hier_chain", HCCL_COLL_BCAST, "node:4 rank:2", 64 << 10, true);
+    expect("hier_tree4", HCCL_COLL_BCAST, "node:5 rank:2", 4 << 10, true);
+    expect("hier_tree", HCCL_COLL_BCAST, "node:5 rank:2", 8 << 10, true);
+    expect("hier_double_tree", HCCL_COLL_BCAST, "node:5 rank:2", 16 << 10, true);
+    expect("hier_double_tree", HCCL_COLL_BCAST, "node:12 rank:2", 8 << 10, true);
+    expect("hier_double_tree", HCCL_COLL_BCAST, "node:16 rank:2", 1 << 20, true);
+    expect("hier_chain", HCCL_COLL_BCAST, "node:16 rank:2", 2 << 20, true);
+    expect("hier_double_tree", HCCL_COLL_BCAST, "node:32 rank:2", 2 << 20, true);
+    expect("hier_tree", HCCL_COLL_BCAST, "node:32 rank:2", 4 << 10, true);
+    expect("hier_chain", HCCL_COLL_BCAST, "node:32 rank:2", 4 << 20, true);
+}
+
 static void nodes_of_different_size_use_all_ranks(void **state)
 {
     (void) state;
@@ -74,6 +90,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(odd_numbers_of_nodes_send_no_more),
         cmocka_unit_test(many_nodes_take_few_rounds),
+        cmocka_unit_test(bcast_to_many_nodes_has_no_long_chain),
         cmocka_unit_test(nodes_of_different_size_use_all_ranks),
         cmocka_unit_test(order_is_kept),
     };
