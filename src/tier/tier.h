@@ -64,10 +64,13 @@ HCCL_CHECKED static inline int hccl_tier_receive(const hccl_address_t *from, voi
     return hccl_pml_receive(from->comm, from->rank, from->tag, data, bytes, &m->pml);
 }
 
-/** A message that is being received, and that nobody will send, ends: hccl_tier_test will say so. */
+/** A message that is being received, and that nobody will send, ends: hccl_tier_test will say so. By
+ *  RDMA it does when its time is over. */
 static inline void hccl_tier_cancel(hccl_message_t *m)
 {
-    hccl_pml_cancel(m->pml);
+    if (NULL == m->rdma) {
+        hccl_pml_cancel(m->pml);
+    }
 }
 
 /** Whether the message has ended: then *error is its Open MPI error code, and *m no message any
