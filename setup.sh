@@ -81,7 +81,6 @@ do_machine() {
         return 0
     fi
     install_optional "the tests with RoCE devices will be skipped" "${machine[@]}"
-    export HCCL_BUILD_DIR=$build
     if ! why=$("$root/tests/roce/vm" --fetch); then
         (as_root apt-get update -q) >/dev/null 2>&1 || true
         why=$("$root/tests/roce/vm" --fetch) ||

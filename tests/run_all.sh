@@ -7,7 +7,7 @@
 # `# hccl-timeout: SECONDS`. HCCL_CHECK_LONG=1 lets drivers run their long forms.
 set -euo pipefail
 
-all_layers="lint unit model mpi hosts roce clients sanitize mpich"
+all_layers="lint unit model mpi hosts clients sanitize mpich roce"
 
 usage() {
     cat <<EOF

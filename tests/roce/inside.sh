@@ -19,6 +19,10 @@ open_ports() {
 
 mount_all() {
     local i
+    ln -s /proc/self/fd /dev/fd
+    ln -s fd/0 /dev/stdin
+    ln -s fd/1 /dev/stdout
+    ln -s fd/2 /dev/stderr
     mkdir -p /dev/shm /dev/pts
     mount -t tmpfs -o mode=1777 shm /dev/shm
     mount -t devpts pts /dev/pts

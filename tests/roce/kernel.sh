@@ -10,7 +10,8 @@ roce_format=1
 roce_modules=(virtio_pci virtio_console qemu_fw_cfg 9p 9pnet_virtio overlay veth bridge rdma_rxe
     crc32_generic ib_uverbs rdma_ucm sch_netem)
 
-roce_cache=${HCCL_ROCE_CACHE:-${HCCL_BUILD_DIR:-$here/../../build}/roce}
+# Beside MPICH's suite, for all clones.
+roce_cache=${HCCL_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ompi-mca-coll-hccl}/kernel
 
 # Ends with `skip` when something is missing that the machine needs; a kernel aside.
 check_machine() {

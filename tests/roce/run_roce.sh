@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# hccl-timeout: 480
+# hccl-timeout: 1500
 #
 # RoCE for real, in the virtual machine that vm makes: runs each script in_NAME.sh in one of its own.
 # A script says in its first lines how many devices it wants (`# devices: N`) and how long it may

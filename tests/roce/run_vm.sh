@@ -116,7 +116,7 @@ same "time is up" "124 vm: ended after 5 seconds (-t) 0" "$code $(<"$HCCL_TMP/er
 surroundings() {
     find "${TMPDIR:-/tmp}" -maxdepth 1 -user "$(id -u)" -newer "$HCCL_TMP/inside" ! -path "$HCCL_TMP" \
         -name '*vm*' -o -name '*roce*' -o -name '*qemu*'
-    ls "${HCCL_ROCE_CACHE:-$HCCL_BUILD_DIR/roce}"
+    ls "${HCCL_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ompi-mca-coll-hccl}/kernel"
     cat /proc/self/mounts
     ip -o link
 }

@@ -1,0 +1,206 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Buffers whose memory goes, comes again or is copied between collectives, in all the ways that make a
+ * registration with the device stale; and how much stays registered. Plain MPI: it asks `rdma` what
+ * is registered.
+ *
+ *   memory again|madvise|mremap|malloc|fork ROUNDS BYTES   prints "memory WAY: right"
+ *   memory limit ROUNDS BYTES      uses ROUNDS buffers, and prints on each rank
+ *                                  "memory limit: RANK REGISTERED-BEFORE REGISTERED-AFTER"
+ */
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int rank, ranks;
+
+static _Noreturn void fail(const char *what, const char *which, int round)
+{
+    fprintf(stderr, "memory %s: %s, rank %d, round %d\n", which, what, rank, round);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+
+static int32_t *map_at(void *address, size_t bytes)
+{
+    const int fixed = NULL == address ? 0 : MAP_FIXED_NOREPLACE;
+    void *p =
+        mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
+    return MAP_FAILED == p ? NULL : p;
+}
+
+/* Sends from the buffer in one call and receives into it in the next one; both are checked. */
+static void use(const char *which, int32_t *buffer, int32_t *other, int n, int round)
+{
+    const int others = ranks * (ranks - 1) / 2;
+
+    for (int i = 0; i < n; i++) {
+        buffer[i] = i % 1000 + round + rank;
+    }
+    MPI_Allreduce(buffer, other, n, MPI_INT32_T, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++) {
+        if (ranks * (i % 1000 + round) + others != other[i]) {
+            fail("what was sent is wrong", which, round);
+        }
+        other[i] = i % 1000 + 3 * round + rank;
+    }
+    MPI_Allreduce(other, buffer, n, MPI_INT32_T, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++) {
+        if (ranks * (i % 1000 + 3 * round) + others != buffer[i]) {
+            fail("what was received is wrong", which, round);
+        }
+    }
+}
+
+/* Unmapped and mapped again at the same address. */
+static int32_t *again(int32_t *buffer, size_t bytes)
+{
+    munmap(buffer, bytes);
+    return map_at(buffer, bytes);
+}
+
+/* Its pages are given back; the address stays. */
+static int32_t *advise(int32_t *buffer, size_t bytes)
+{
+    return 0 == madvise(buffer, bytes, MADV_DONTNEED) ? buffer : NULL;
+}
+
+/* Moved away, and something else mapped where it was. */
+static int32_t *move(int32_t *buffer, size_t bytes)
+{
+    int32_t *hole = map_at(NULL, bytes);
+    int32_t *away = mremap(buffer, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, hole);
+    int32_t *fresh = MAP_FAILED == (void *) away ? NULL : map_at(buffer, bytes);
+    munmap(hole, bytes);
+    return fresh;
+}
+
+/* A child that lives through the next calls, and writes to the buffer that it has inherited. */
+static pid_t start_child(int32_t *buffer, size_t bytes, int gate[2])
+{
+    char byte;
+    if (0 != pipe(gate)) {
+        return -1;
+    }
+    pid_t child = fork();
+    if (0 == child) {
+        close(gate[1]);
+        memset(buffer, 0x5a, bytes);
+        _exit(0 == read(gate[0], &byte, 1) ? 0 : 1);
+    }
+    return child;
+}
+
+static void use_forked(int32_t *buffer, int32_t *other, size_t bytes, int round)
+{
+    int gate[2], status = -1;
+    pid_t child = start_child(buffer, bytes, gate);
+    if (0 > child) {
+        fail("no child", "fork", round);
+    }
+    use("fork", buffer, other, (int) (bytes / sizeof(*buffer)), round);
+    close(gate[1]);
+    close(gate[0]);
+    if (child != waitpid(child, &status, 0) || 0 != status) {
+        fail("the child failed", "fork", round);
+    }
+}
+
+/* Bytes that this process has registered with all devices. */
+static long registered(void)
+{
+    char line[400];
+    long sum = 0, bytes;
+    int pid;
+    FILE *list = popen("rdma resource show mr", "r");
+    while (NULL != list && NULL != fgets(line, sizeof(line), list)) {
+        const char *length = strstr(line, " mrlen "), *owner = strstr(line, " pid ");
+        if (NULL != length && NULL != owner && 1 == sscanf(length, " mrlen %ld", &bytes)
+            && 1 == sscanf(owner, " pid %d", &pid) && getpid() == pid) {
+            sum += bytes;
+        }
+    }
+    if (NULL == list || 0 != pclose(list)) {
+        fail("rdma cannot be asked", "limit", 0);
+    }
+    return sum;
+}
+
+static void use_many(int rounds, int32_t *other, size_t bytes)
+{
+    const int n = (int) (bytes / sizeof(*other));
+    int32_t first = rank, sum = -1;
+
+    MPI_Allreduce(&first, &sum, 1, MPI_INT32_T, MPI_SUM, MPI_COMM_WORLD);
+    const long before = registered();
+    for (int round = 0; round < rounds; round++) {
+        int32_t *buffer = map_at(NULL, bytes);
+        if (NULL == buffer) {
+            fail("no memory", "limit", round);
+        }
+        use("limit", buffer, other, n, round);
+    }
+    printf("memory limit: %d %ld %ld\n", rank, before, registered());
+}
+
+static void use_changed(const char *way, int rounds, int32_t *other, size_t bytes)
+{
+    const int n = (int) (bytes / sizeof(*other));
+    int32_t *buffer = map_at(NULL, bytes);
+
+    for (int round = 0; round < rounds; round++) {
+        if (NULL == buffer) {
+            fail("no memory", way, round);
+        } else if (0 == strcmp("fork", way)) {
+            use_forked(buffer, other, bytes, round);
+        } else if (0 == strcmp("malloc", way)) {
+            int32_t *some = malloc(bytes);
+            if (NULL == some) {
+                fail("no memory", way, round);
+            }
+            use(way, some, other, n, round);
+            free(some);
+        } else {
+            use(way, buffer, other, n, round);
+            buffer = 0 == strcmp("again", way)     ? again(buffer, bytes)
+                     : 0 == strcmp("madvise", way) ? advise(buffer, bytes)
+                                                   : move(buffer, bytes);
+        }
+    }
+    if (0 == rank) {
+        printf("memory %s: right\n", way);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const ways[] = {"again", "madvise", "mremap", "malloc", "fork", "limit"};
+    bool known = false;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (size_t i = 0; 4 == argc && i < sizeof(ways) / sizeof(*ways); i++) {
+        known = known || 0 == strcmp(ways[i], argv[1]);
+    }
+    const int rounds = known ? atoi(argv[2]) : 0;
+    const size_t bytes = known ? strtoul(argv[3], NULL, 10) : 0;
+    int32_t *other = map_at(NULL, 0 < bytes ? bytes : 1);
+    if (0 >= rounds || 4 > bytes || NULL == other) {
+        fprintf(stderr, "usage: memory again|madvise|mremap|malloc|fork|limit ROUNDS BYTES\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    } else if (0 == strcmp("limit", argv[1])) {
+        use_many(rounds, other, bytes);
+    } else {
+        use_changed(argv[1], rounds, other, bytes);
+    }
+    MPI_Finalize();
+    return 0;
+}
