@@ -12,6 +12,7 @@
 #include "base/pool.h"
 #include "coll_hccl.h"
 #include "hccl_config.h"
+#include "kernel/copy.h"
 #include "topo/detect.h"
 
 static int open_component(void);
@@ -240,6 +241,7 @@ static int set_up(void)
         return rc;
     }
     set_engine();
+    hccl_copy_choose();
     rc = describe_self(&mine);
     if (OMPI_SUCCESS == rc) {
         rc = hccl_procs_publish(&mine);

@@ -120,7 +120,7 @@ static hccl_step_result_t publish_piece(hccl_exec_t *x, hccl_cursor_t *c, const 
     }
     bool more = piece.ptr + piece.units < block.ptr + block.units;
     hccl_slot_t *slot = hccl_lane_slot(x->lane, tag);
-    hccl_fill(slot, piece.ptr, piece.units);
+    hccl_fill(slot, piece.ptr, piece.units, hccl_copy_give(piece.units));
     hccl_lane_publish(slot, tag, x->signature, piece.units | (more ? HCCL_SLOT_MORE : 0));
     x->more = x->more || more;
     return HCCL_STEP_DONE;
@@ -156,7 +156,7 @@ static hccl_step_result_t fetch_piece(hccl_exec_t *x, hccl_cursor_t *c, const hc
     }
     if (came > 0) {
         hccl_copy(piece.ptr, hccl_lane_payload(x->lane, from->peer, slot),
-                  hccl_min(came, piece.units));
+                  hccl_min(came, piece.units), memcpy);
     }
     if (!more && !last) {
         end_block(x, step->first, (size_t) (piece.ptr - block.ptr) + came);
@@ -228,7 +228,7 @@ static hccl_step_result_t publish_parcels(hccl_exec_t *x, hccl_cursor_t *c, cons
     if (step->base >= HCCL_BASE_TMP) {
         box_t *box = box_at(x, c, step->base, step->first);
         bytes = close_box(x, box);
-        hccl_fill(slot, (const char *) box, bytes);
+        hccl_fill(slot, (const char *) box, bytes, hccl_copy_give(bytes));
         hccl_lane_publish(slot, tag, x->signature, bytes);
         return HCCL_STEP_DONE;
     }
@@ -247,7 +247,7 @@ static hccl_step_result_t publish_parcels(hccl_exec_t *x, hccl_cursor_t *c, cons
         uint16_t len = length_mark(x, block.units);
         memcpy(lengths, &len, sizeof(len));
         if (LONG_MARK != len && len > 0) {
-            hccl_copy(at, block.ptr, len);
+            hccl_copy(at, block.ptr, len, memcpy);
             at += len;
         }
     }
@@ -383,7 +383,7 @@ static void take_out(hccl_exec_t *x, hccl_cursor_t *c, int position, const char 
         hccl_exec_fail(x, MPI_ERR_TRUNCATE);
     }
     if (len > 0 && block.units > 0) {
-        hccl_copy(block.ptr, data, hccl_min(len, block.units));
+        hccl_copy(block.ptr, data, hccl_min(len, block.units), memcpy);
     }
 }
 
@@ -448,7 +448,7 @@ static void copy_whole(hccl_exec_t *x, const hccl_step_t *step)
             hccl_exec_fail(x, MPI_ERR_TRUNCATE);
         }
         if (block.units > 0 && to.units > 0 && to.ptr != block.ptr) {
-            hccl_copy(to.ptr, block.ptr, hccl_min(to.units, block.units));
+            hccl_copy(to.ptr, block.ptr, hccl_min(to.units, block.units), memcpy);
         }
     }
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "exec/exec.h"
+#include "kernel/copy.h"
 
 /** A run of memory. */
 typedef struct hccl_run {
@@ -22,11 +23,28 @@ static inline size_t hccl_min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/** memcpy for runs that are often a few bytes long: no call up to three cache lines. n > 0. */
-static inline void hccl_copy(char *to, const char *from, size_t n)
+/** Bytes of the longest buffer of a call: those with a place for each rank's data, if there are any. */
+static inline size_t hccl_longest_buffer(const hccl_exec_t *x)
+{
+    return x->units * x->unit * (HCCL_VIEW_UNIFORM == x->grid ? (size_t) x->hc->size : 1);
+}
+
+/** What copies so many bytes of a peer's publication to a buffer of the call. */
+static inline hccl_copy_fn_t hccl_copy_of_peer(const hccl_exec_t *x, size_t bytes)
+{
+    size_t whole = hccl_longest_buffer(x);
+    if (HCCL_VIEW_UNIFORM == x->grid) {
+        whole *= 2; /* with the other buffer */
+    }
+    return hccl_copy_take(bytes, HCCL_VIEW_TABLE == x->grid ? SIZE_MAX : whole);
+}
+
+/** Copies runs that are often a few bytes long: no call up to three cache lines, then the given one.
+ *  n > 0. */
+static inline void hccl_copy(char *to, const char *from, size_t n, hccl_copy_fn_t copy)
 {
     if (n > 3 * HCCL_LINE_BYTES) {
-        memcpy(to, from, n);
+        copy(to, from, n);
     } else if (n >= 16) {
         /* The last 16 bytes may overlap those before. Wider pieces would cross lines. */
         for (size_t at = 0; at + 16 < n; at += 16) {
@@ -52,16 +70,16 @@ static inline void hccl_copy(char *to, const char *from, size_t n)
     }
 }
 
-/** Copies n > 0 bytes to a slot. The flag line comes last: who waits for its tag would take it away
+/** Copies n > 0 bytes to a slot; copy: hccl_copy_give(n). The flag line comes last: who waits for its tag would take it away
  *  while the other lines are written. */
-static inline void hccl_fill(hccl_slot_t *slot, const char *from, size_t n)
+static inline void hccl_fill(hccl_slot_t *slot, const char *from, size_t n, hccl_copy_fn_t copy)
 {
     char *to = hccl_slot_payload(slot, n);
     if (n > HCCL_HEAD_BYTES && n <= HCCL_SHORT_BYTES) {
-        hccl_copy(to + HCCL_HEAD_BYTES, from + HCCL_HEAD_BYTES, n - HCCL_HEAD_BYTES);
+        hccl_copy(to + HCCL_HEAD_BYTES, from + HCCL_HEAD_BYTES, n - HCCL_HEAD_BYTES, copy);
         memcpy(to, from, HCCL_HEAD_BYTES);
     } else {
-        hccl_copy(to, from, n);
+        hccl_copy(to, from, n, copy);
     }
 }
 

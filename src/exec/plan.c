@@ -132,12 +132,6 @@ static size_t overlapping(size_t bytes, size_t segment)
     return bytes <= 2 * SHORTEST_BYTES ? segment : hccl_min(piece, segment);
 }
 
-/* Bytes of the longest of the buffers that have a place for each rank's data. */
-static size_t longest_buffer(const hccl_exec_t *x)
-{
-    return x->units * x->unit * (HCCL_VIEW_UNIFORM == x->grid ? (size_t) x->hc->size : 1);
-}
-
 /* Lane and segments. False: this plan cannot run on shared memory. */
 static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segment)
 {
@@ -168,7 +162,7 @@ static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segm
     size_t slot = x->hc->slot_bytes[x->lane_kind];
     if (one_way) {
         segment = overlapping(x->units * x->unit, segment);
-    } else if (alone && longest_buffer(x) > HALVED_FROM_BYTES) {
+    } else if (alone && hccl_longest_buffer(x) > HALVED_FROM_BYTES) {
         slot /= 2;
     }
     bool is_short = bytes <= slot && (0 == segment || x->units * x->unit <= segment);

@@ -6,6 +6,7 @@
 #include "exec/repeat.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "exec/layout.h"
 #include "exec/sides.h"
@@ -45,7 +46,7 @@ static inline void publish(hccl_lane_t *lane, const hccl_repeat_step_t *step, ui
     hccl_slot_t *slot = hccl_lane_slot(lane, tag);
     size_t bytes = step->bytes;
     if (bytes > 0) {
-        hccl_fill(slot, from, bytes);
+        hccl_fill(slot, from, bytes, step->copy);
     }
     hccl_lane_publish(slot, tag, signature, bytes);
 }
@@ -102,7 +103,7 @@ static inline void combine(const hccl_repeat_t *r, const hccl_repeat_step_t *ste
     if (2 == step->nsrc) {
         r->combine.kernel(dst, src, 2, step->bytes);
     } else if (dst != src[0]) {
-        hccl_copy(dst, src[0], step->bytes);
+        hccl_copy(dst, src[0], step->bytes, step->copy);
     }
 }
 
@@ -219,6 +220,18 @@ static bool keep_source(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl
     return is_run;
 }
 
+static hccl_copy_fn_t copy_of(const hccl_exec_t *x, const hccl_step_t *step, size_t bytes)
+{
+    switch ((hccl_step_kind_t) step->kind) {
+    case HCCL_STEP_PUBLISH:
+        return hccl_copy_give(bytes);
+    case HCCL_STEP_FETCH:
+        return hccl_copy_of_peer(x, bytes);
+    default:
+        return memcpy;
+    }
+}
+
 static bool keep_step(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_step_t *step,
                       hccl_repeat_step_t *to, hccl_repeat_source_t *source)
 {
@@ -240,6 +253,7 @@ static bool keep_step(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_s
     }
     /* With one segment, what is read is acknowledged at the end. */
     to->ack = 1 == x->nseg || 0 == step->ack ? 0 : number_of(x, c, step->ack);
+    to->copy = copy_of(x, step, to->bytes);
     if (to->publishes) {
         return true;
     }

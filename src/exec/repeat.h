@@ -17,6 +17,7 @@
 #define HCCL_EXEC_REPEAT_H
 
 #include "exec/exec.h"
+#include "kernel/copy.h"
 
 /** What decides the way of a call, as the user passed it. Types and ops are compared as pointers:
  *  those of a record are predefined, so their objects live for ever. */
@@ -41,13 +42,14 @@ typedef struct hccl_repeat_source {
 
 /** A step of the plan, for one segment. */
 typedef struct hccl_repeat_step {
-    bool publishes;  /* PUBLISH; else COPY, FETCH, REDUCE or FOLD */
-    uint8_t buffer;  /* of the operand: HCCL_REPEAT_SEND or RECV */
-    uint16_t nsrc;   /* sources */
-    uint32_t number; /* PUBLISH: publication number, counted through all segments */
-    uint32_t ack;    /* publications below this number are read after this step; 0: as before */
-    size_t offset;   /* of the operand in the buffer */
-    size_t bytes;    /* of the operand */
+    bool publishes;      /* PUBLISH; else COPY, FETCH, REDUCE or FOLD */
+    uint8_t buffer;      /* of the operand: HCCL_REPEAT_SEND or RECV */
+    uint16_t nsrc;       /* sources */
+    uint32_t number;     /* PUBLISH: publication number, counted through all segments */
+    uint32_t ack;        /* publications below this number are read after this step; 0: as before */
+    size_t offset;       /* of the operand in the buffer */
+    size_t bytes;        /* of the operand */
+    hccl_copy_fn_t copy; /* for that, where a step has one source or none */
 } hccl_repeat_step_t;
 
 /** A record. */

@@ -78,7 +78,7 @@ static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
             return HCCL_STEP_DONE;
         }
         if (bytes > 0) {
-            hccl_fill(slot, run.ptr, bytes);
+            hccl_fill(slot, run.ptr, bytes, hccl_copy_give(bytes));
         }
     } else {
         bytes = operand_units(x, c, step) * x->unit;
@@ -105,19 +105,22 @@ static const char *published(const hccl_exec_t *x, const hccl_cursor_t *c,
     return payload + hccl_range_units(x, c, source->pub_first, first - source->pub_first) * x->unit;
 }
 
-/* dst = combination of sources that are runs of memory. */
-static void combine_runs(hccl_exec_t *x, char *dst, const char *const *src, int nsrc, size_t units)
+/* dst = combination of a step's sources, which are runs of memory. */
+static void combine_runs(hccl_exec_t *x, const hccl_step_t *step, char *dst, const char *const *src,
+                         size_t units)
 {
     if (0 == units) {
         return;
     }
-    if (1 == nsrc) {
+    if (1 == step->nsrc) {
+        size_t bytes = units * x->unit;
         if (dst != src[0]) {
-            hccl_copy(dst, src[0], units * x->unit);
+            hccl_copy(dst, src[0], bytes,
+                      HCCL_STEP_FETCH == step->kind ? hccl_copy_of_peer(x, bytes) : memcpy);
         }
         return;
     }
-    if (HCCL_OK != hccl_combine_fold(&x->combine, dst, src, nsrc, units)) {
+    if (HCCL_OK != hccl_combine_fold(&x->combine, dst, src, step->nsrc, units)) {
         hccl_exec_fail(x, OMPI_ERR_OUT_OF_RESOURCE);
     }
 }
@@ -134,7 +137,7 @@ static void combine_positions(hccl_exec_t *x, const hccl_cursor_t *c, const hccl
                          ? published(x, c, &source[j], peek(x, c, &source[j]), source[j].first + i)
                          : hccl_locate(x, c, source[j].base, source[j].first + i).ptr;
         }
-        combine_runs(x, dst.ptr, src, step->nsrc, dst.units);
+        combine_runs(x, step, dst.ptr, src, dst.units);
     }
 }
 
@@ -160,7 +163,7 @@ static hccl_step_result_t combine(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
         }
     }
     if (runs) {
-        combine_runs(x, dst.ptr, src, step->nsrc, dst.units);
+        combine_runs(x, step, dst.ptr, src, dst.units);
     } else {
         combine_positions(x, c, step, src);
     }
