@@ -21,6 +21,17 @@ void *world_memory(size_t bytes)
     return memory;
 }
 
+hccl_shape_t *world_shape(const char *text)
+{
+    char why[256];
+    hccl_shape_t *shape;
+    if (HCCL_OK != hccl_shape_from_text(text, -1, &shape, why, sizeof(why))) {
+        fprintf(stderr, "%s: %s\n", text, why);
+        exit(2);
+    }
+    return shape;
+}
+
 /* ---- graphs ----------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t x)

@@ -40,6 +40,9 @@ void world_graph_random(world_graph_t *g, int n, uint64_t seed);
 void world_graph_grid(world_graph_t *g, int ndims, const int *dims, const bool *periodic);
 void world_graph_free(world_graph_t *g);
 
+/** The shape of a topology in text form, or the end of the program. */
+hccl_shape_t *world_shape(const char *text);
+
 /** Memory or the end of the program. */
 void *world_memory(size_t bytes);
 

@@ -11,6 +11,9 @@
  * than the smallest ring has. */
 enum { WINDOW = 4 };
 
+/* Of direct messages between nodes of different size: steps that are on their way at a time. */
+enum { UNEVEN_STEPS = 8 };
+
 /* What both builders walk over. Blocks are ordered node after node. */
 typedef struct {
     hccl_builder_t *b;
@@ -195,8 +198,11 @@ static void direct(const walk_t *w, int d)
     }
 }
 
+/* On nodes of one size all are in step. Others wait for the larger ones in every step, while their link
+ * is idle, unless messages of several steps are on their way. */
 int hccl_algo_alltoall_hier_pairwise(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
+    const int steps = c->shape->even ? 1 : UNEVEN_STEPS;
     walk_t w;
 
     if (!walk_start(&w, c, algorithm)) {
@@ -206,7 +212,9 @@ int hccl_algo_alltoall_hier_pairwise(const hccl_case_t *c, int algorithm, hccl_p
     inside(&w);
     for (int d = 1; d < w.nodes; d++) {
         direct(&w, d);
-        hccl_build_wait(w.b);
+        if (0 == d % steps || d + 1 == w.nodes) {
+            hccl_build_wait(w.b);
+        }
     }
     return hccl_build_finish(w.b, plan);
 }

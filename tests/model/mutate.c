@@ -28,17 +28,6 @@ typedef struct harvest {
     claim_t claim;
 } harvest_t;
 
-static hccl_shape_t *parse(const char *text)
-{
-    char why[256];
-    hccl_shape_t *shape;
-    if (HCCL_OK != hccl_shape_from_text(text, -1, &shape, why, sizeof(why))) {
-        fprintf(stderr, "%s: %s\n", text, why);
-        exit(2);
-    }
-    return shape;
-}
-
 /* The walks that a set of plans must pass: every kind of setup is among them. */
 static bool passes(const world_t *w)
 {
@@ -132,7 +121,7 @@ static void claim_order(world_t *w, claim_t *claim)
 static void plant_world(int algorithm, harvest_t *all, const char *text, const char *far_text,
                         int root, const world_graph_t *graph)
 {
-    hccl_shape_t *shape = parse(text), *far = NULL == far_text ? NULL : parse(far_text);
+    hccl_shape_t *shape = world_shape(text), *far = NULL == far_text ? NULL : world_shape(far_text);
     hccl_case_t c = {.coll = hccl_algos[algorithm].coll,
                      .shape = shape,
                      .nremote = NULL == far ? 0 : far->nranks};

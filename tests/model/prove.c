@@ -143,21 +143,10 @@ static const char *const groups[] = {"node:1", "node:2",
                                      "node:8", "node:3 rank:3"};
 enum { GROUPS = sizeof(groups) / sizeof(groups[0]) };
 
-static hccl_shape_t *parse(const char *text)
-{
-    char why[256];
-    hccl_shape_t *shape;
-    if (HCCL_OK != hccl_shape_from_text(text, -1, &shape, why, sizeof(why))) {
-        fprintf(stderr, "%s: %s\n", text, why);
-        exit(2);
-    }
-    return shape;
-}
-
 static void prove_pair(proof_t *p, const char *first, const char *second)
 {
     char where[128], why[HCCL_CHECK_WHY];
-    hccl_shape_t *near = parse(first), *far = parse(second);
+    hccl_shape_t *near = world_shape(first), *far = world_shape(second);
     int end = hccl_coll_info[hccl_algos[p->algorithm].coll].rooted ? near->nranks : 1;
     snprintf(where, sizeof(where), "%s with %s", first, second);
     p->nshapes++;
@@ -188,7 +177,7 @@ static void prove_graph(proof_t *p, world_graph_t *g, const char *where)
     char text[32], why[HCCL_CHECK_WHY];
     world_t w;
     snprintf(text, sizeof(text), "node:%d", g->n);
-    hccl_shape_t *shape = parse(text);
+    hccl_shape_t *shape = world_shape(text);
     p->nshapes++;
     if (world_make(&w, p->algorithm, shape, NULL, 0, g, why)) {
         prove_world(p, &w, where, 0, 6);
@@ -294,11 +283,7 @@ static hccl_shape_t **parse_shapes(const shape_list_t *list)
 {
     hccl_shape_t **shape = world_memory((size_t) list->n * sizeof(*shape));
     for (int i = 0; i < list->n; i++) {
-        char why[256];
-        if (HCCL_OK != hccl_shape_from_text(list->text[i], -1, &shape[i], why, sizeof(why))) {
-            fprintf(stderr, "%s: %s\n", list->text[i], why);
-            exit(2);
-        }
+        shape[i] = world_shape(list->text[i]);
     }
     return shape;
 }

@@ -26,7 +26,9 @@ static void odd_numbers_of_nodes_send_no_more(void **state)
 static void many_nodes_take_few_rounds(void **state)
 {
     (void) state;
-    expect("hier_nhr", HCCL_COLL_ALLREDUCE, "node:24 rank:2", 16 << 20, true);
+    expect("hier_nhr", HCCL_COLL_ALLREDUCE, "node:24 rank:2", 512 << 10, true);
+    expect("hier_ring", HCCL_COLL_ALLREDUCE, "node:24 rank:2", 16 << 20, true);
+    expect("hier_nhr", HCCL_COLL_ALLREDUCE, "node:257 rank:2", 16 << 20, true);
     expect("hier_rhd", HCCL_COLL_ALLREDUCE, "node:8 rank:2", 16 << 20, true);
     expect("hier_ring", HCCL_COLL_ALLREDUCE, "node:7 rank:2", 8 << 20, true);
     expect("hier_nhr", HCCL_COLL_ALLREDUCE, "node:7 rank:2", 64 << 10, true);
@@ -35,7 +37,8 @@ static void many_nodes_take_few_rounds(void **state)
     expect("hier_ring", HCCL_COLL_ALLGATHER, "node:4 rank:2", 4 << 10, true);
     expect("hier_nhr", HCCL_COLL_REDUCE_SCATTER_BLOCK, "node:8 rank:2", 2 << 10, true);
     expect("hier_pipeline", HCCL_COLL_REDUCE_SCATTER_BLOCK, "node:8 rank:2", 4 << 10, true);
-    expect("hier_nhr", HCCL_COLL_REDUCE_SCATTER, "node:16 rank:2", 4 << 20, true);
+    expect("hier_nhr", HCCL_COLL_REDUCE_SCATTER, "node:16 rank:2", 4 << 10, true);
+    expect("hier_pipeline", HCCL_COLL_REDUCE_SCATTER, "node:16 rank:2", 4 << 20, true);
 }
 
 static void bcast_to_many_nodes_has_no_long_chain(void **state)
@@ -58,13 +61,13 @@ static void nodes_of_different_size_use_all_ranks(void **state)
 {
     (void) state;
     expect("hier_ahc", HCCL_COLL_ALLREDUCE, "node:3 rank:(1,2,3)", 1 << 20, true);
-    expect("hier_nb", HCCL_COLL_ALLREDUCE, "node:3 rank:(1,2,3)", 64 << 10, true);
-    expect("hier_nhr", HCCL_COLL_ALLREDUCE, "node:9 rank:(1,2,3,1,2,3,1,2,3)", 1 << 20, true);
+    expect("hier_ahc_nhr", HCCL_COLL_ALLREDUCE, "node:3 rank:(1,2,3)", 64 << 10, true);
+    expect("hier_ring", HCCL_COLL_ALLREDUCE, "node:9 rank:(1,2,3,1,2,3,1,2,3)", 1 << 20, true);
     expect("hier_ahc", HCCL_COLL_REDUCE_SCATTER, "node:3 rank:(1,2,3)", 64 << 10, true);
     expect("hier_ring", HCCL_COLL_REDUCE_SCATTER, "node:3 rank:(1,2,3)", 64, true);
     expect("hier_nhr", HCCL_COLL_REDUCE_SCATTER, "node:4 rank:2", 64, true);
     expect("hier_ahc", HCCL_COLL_REDUCE_SCATTER_BLOCK, "node:6 rank:(2,3,2,3,2,3)", 4 << 10, true);
-    expect("hier_ring", HCCL_COLL_ALLGATHER, "node:3 rank:(1,2,3)", 64 << 10, true);
+    expect("hier_ahc", HCCL_COLL_ALLGATHER, "node:3 rank:(1,2,3)", 64 << 10, true);
 }
 
 static void order_is_kept(void **state)
