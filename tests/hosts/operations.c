@@ -66,6 +66,18 @@ static void run_alltoall(struct run *run)
     MPI_Alltoall(run->send, count, WORD, run->receive, count, WORD, WORLD);
 }
 
+/* Blocks of one size, as far as the formula goes; that they are is known to the caller alone. */
+static void run_alltoallv(struct run *run)
+{
+    int counts[run->ranks], places[run->ranks];
+
+    for (int i = 0; i < run->ranks; i++) {
+        counts[i] = (int) run->words;
+        places[i] = i * (int) run->words;
+    }
+    MPI_Alltoallv(run->send, counts, places, WORD, run->receive, counts, places, WORD, WORLD);
+}
+
 static void run_gather(struct run *run)
 {
     const int count = (int) run->words;
@@ -137,6 +149,13 @@ static const struct operation operations[] = {
      .to_me = true},
     {.name = "alltoall",
      .transfer = run_alltoall,
+     .sender = EVERYBODY,
+     .receiver = EVERYBODY,
+     .send_all = true,
+     .receive_all = true,
+     .to_me = true},
+    {.name = "alltoallv",
+     .transfer = run_alltoallv,
      .sender = EVERYBODY,
      .receiver = EVERYBODY,
      .send_all = true,
