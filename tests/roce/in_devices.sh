@@ -124,14 +124,14 @@ same "ports: a routable IPv6 address before the link-local one" \
 ip address add 10.78.0.3/24 dev roce2 noprefixroute
 sleep 0.3
 
-# Ranks of a node are spread over the rails, those of equal index on the same one; the IPv4 address of
-# rxe2 is back, behind the IPv6 one.
+# Ranks of a node are spread over the rails, those of equal index on the same one; of ranks that are
+# equally near to their ports the first one leads.
 said=$(hccl_mpirun --mca coll hccl --mca coll_hccl_topology "node:2 core:2" --mca coll_hccl_verbose 1 \
     -np 4 "$HCCL_BUILD_DIR/bench/hccl_test" barrier -n 1 2>&1 | sed -nE 's/.*RoCE ports of (node.*)/\1/p')
 port() { # NUMBER
     echo "rxe$1:1 (10 Gbit/s, MTU 4096, GID 1 ::ffff:10.78.0.$(($1 + 1)))"
 }
 same "each node says which rank uses which port" \
-    "node 0: $(port 0) rank 0; $(port 1) rank 1
-node 1: $(port 0) rank 2; $(port 1) rank 3" "$(sort <<<"$said")"
+    "node 0: $(port 0) rank 0; $(port 1) rank 1; rank 0 leads
+node 1: $(port 0) rank 2; $(port 1) rank 3; rank 2 leads" "$(sort <<<"$said")"
 hccl_finish
