@@ -92,11 +92,6 @@ static hccl_run_t block_at(const hccl_exec_t *x, int base, int position)
 
 /* ---- pieces ----------------------------------------------------------------------------------- */
 
-static uint64_t tag_of(const hccl_exec_t *x, const hccl_cursor_t *c, int pub)
-{
-    return x->base + (uint64_t) c->seg * (uint64_t) x->plan->npub + (uint64_t) pub + 1;
-}
-
 /* The segment's piece of a block; without units: there is none. */
 static hccl_run_t piece_of(const hccl_exec_t *x, const hccl_cursor_t *c, hccl_run_t block)
 {
@@ -114,7 +109,7 @@ static hccl_step_result_t publish_piece(hccl_exec_t *x, hccl_cursor_t *c, const 
     if (0 == piece.units) {
         return HCCL_STEP_DONE;
     }
-    uint64_t tag = tag_of(x, c, step->pub);
+    uint64_t tag = hccl_tag_of(x, c, step->pub);
     if (!hccl_lane_has_room_after_gap(x->lane, tag)) {
         return HCCL_STEP_LATER;
     }
@@ -144,7 +139,7 @@ static hccl_step_result_t fetch_piece(hccl_exec_t *x, hccl_cursor_t *c, const hc
     if (0 == piece.units) {
         return HCCL_STEP_DONE;
     }
-    hccl_slot_t *slot = hccl_lane_peek(x->lane, from->peer, tag_of(x, c, from->base));
+    hccl_slot_t *slot = hccl_lane_peek(x->lane, from->peer, hccl_tag_of(x, c, from->base));
     if (NULL == slot) {
         return HCCL_STEP_LATER;
     }
@@ -219,7 +214,7 @@ static uint16_t length_mark(const hccl_exec_t *x, size_t units)
 
 static hccl_step_result_t publish_parcels(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)
 {
-    uint64_t tag = tag_of(x, c, step->pub);
+    uint64_t tag = hccl_tag_of(x, c, step->pub);
     if (!hccl_lane_has_room_after_gap(x->lane, tag)) {
         return HCCL_STEP_LATER;
     }
@@ -409,7 +404,7 @@ static void move_parcels(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *st
 static hccl_step_result_t fetch_parcels(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)
 {
     const hccl_source_t *from = &x->plan->sources[step->src];
-    hccl_slot_t *slot = hccl_lane_peek(x->lane, from->peer, tag_of(x, c, from->base));
+    hccl_slot_t *slot = hccl_lane_peek(x->lane, from->peer, hccl_tag_of(x, c, from->base));
     box_t head;
     if (NULL == slot) {
         return HCCL_STEP_LATER;

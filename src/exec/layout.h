@@ -39,6 +39,12 @@ static inline hccl_copy_fn_t hccl_copy_of_peer(const hccl_exec_t *x, size_t byte
     return hccl_copy_take(bytes, HCCL_VIEW_TABLE == x->grid ? SIZE_MAX : whole);
 }
 
+/** Tag of the publication that the segment makes under a plan's publication number. */
+static inline uint64_t hccl_tag_of(const hccl_exec_t *x, const hccl_cursor_t *c, int pub)
+{
+    return x->base + (uint64_t) c->seg * (uint64_t) x->plan->npub + (uint64_t) pub + 1;
+}
+
 /** Copies runs that are often a few bytes long: no call up to three cache lines, then the given one.
  *  n > 0. */
 static inline void hccl_copy(char *to, const char *from, size_t n, hccl_copy_fn_t copy)

@@ -8,12 +8,6 @@
 #include "base/pool.h"
 #include "exec/layout.h"
 
-/* Tag of the publication that the segment makes under a plan's publication number. */
-static uint64_t tag_of(const hccl_exec_t *x, const hccl_cursor_t *c, int pub)
-{
-    return x->base + (uint64_t) c->seg * (uint64_t) x->plan->npub + (uint64_t) pub + 1;
-}
-
 /* Copies an operand that is not one run to packed bytes in a row, or the other way. */
 static void gather(const hccl_exec_t *x, const hccl_cursor_t *c, char *packed,
                    const hccl_step_t *step)
@@ -63,7 +57,7 @@ static bool goes_direct(const hccl_exec_t *x, const hccl_step_t *step, const hcc
 
 static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)
 {
-    uint64_t tag = tag_of(x, c, step->pub);
+    uint64_t tag = hccl_tag_of(x, c, step->pub);
     if (!hccl_lane_has_room(x->lane, tag)) {
         return HCCL_STEP_LATER;
     }
@@ -91,7 +85,7 @@ static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
 /* A source's publication, NULL when it is not there yet. */
 static hccl_slot_t *peek(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_source_t *source)
 {
-    return hccl_lane_peek(x->lane, source->peer, tag_of(x, c, source->base));
+    return hccl_lane_peek(x->lane, source->peer, hccl_tag_of(x, c, source->base));
 }
 
 /* Where the bytes of position `first` are in what a peer has published from pub_first on. */
