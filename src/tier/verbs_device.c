@@ -49,9 +49,12 @@ void hccl_verbs_item_free(hccl_verbs_t *v, hccl_verbs_item_t *item)
     v->free_items = item;
 }
 
-hccl_verbs_message_t *hccl_verbs_message_new(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key,
-                                             void *data, size_t bytes)
+int hccl_verbs_message_new(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key, void *data,
+                           size_t bytes, hccl_verbs_message_t **message)
 {
+    if (HCCL_VERBS_REFUSED == peer->state || HCCL_VERBS_LOST == peer->state) {
+        return HCCL_VERBS_REFUSED == peer->state ? HCCL_ERR_NOTSUP : HCCL_ERR_SYS;
+    }
     hccl_verbs_message_t *m = peer->v->free_messages;
     if (NULL != m) {
         peer->v->free_messages = m->next;
@@ -59,13 +62,15 @@ hccl_verbs_message_t *hccl_verbs_message_new(hccl_verbs_peer_t *peer, const hccl
     } else {
         m = calloc(1, sizeof(*m));
     }
-    if (NULL != m) {
-        m->peer = peer;
-        m->key = *key;
-        m->data = data;
-        m->bytes = bytes;
+    if (NULL == m) {
+        return HCCL_ERR_NOMEM;
     }
-    return m;
+    m->peer = peer;
+    m->key = *key;
+    m->data = data;
+    m->bytes = bytes;
+    *message = m;
+    return HCCL_OK;
 }
 
 void hccl_verbs_message_free(hccl_verbs_message_t *m)

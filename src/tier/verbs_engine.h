@@ -186,8 +186,10 @@ struct ibv_qp *hccl_verbs_queue_pair(hccl_verbs_t *v); /* NULL: there is none to
 uint64_t hccl_verbs_now(void);                         /* ms */
 hccl_verbs_item_t *hccl_verbs_item_new(hccl_verbs_t *v);
 void hccl_verbs_item_free(hccl_verbs_t *v, hccl_verbs_item_t *item);
-hccl_verbs_message_t *hccl_verbs_message_new(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key,
-                                             void *data, size_t bytes);
+/** A message to or from a peer. HCCL_ERR_NOTSUP: there is no connection, and both know; HCCL_ERR_SYS: it
+ *  is lost; HCCL_ERR_NOMEM. */
+HCCL_CHECKED int hccl_verbs_message_new(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key,
+                                        void *data, size_t bytes, hccl_verbs_message_t **message);
 /** Appends to, and takes from, a list of messages. */
 void hccl_verbs_append(hccl_verbs_message_t **list, hccl_verbs_message_t *message);
 void hccl_verbs_remove(hccl_verbs_message_t **list, hccl_verbs_message_t *message);

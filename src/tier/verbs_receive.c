@@ -176,16 +176,10 @@ int hccl_verbs_receive(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key, voi
                        size_t bytes, hccl_verbs_message_t **message)
 {
     hccl_verbs_t *v = peer->v;
-    int rc = HCCL_ERR_NOMEM;
     pthread_mutex_lock(&v->lock);
-    if (HCCL_VERBS_REFUSED == peer->state || HCCL_VERBS_LOST == peer->state) {
-        rc = HCCL_VERBS_REFUSED == peer->state ? HCCL_ERR_NOTSUP : HCCL_ERR_SYS;
-        pthread_mutex_unlock(&v->lock);
-        return rc;
-    }
-    hccl_verbs_message_t *m = hccl_verbs_message_new(peer, key, data, bytes);
-    if (NULL != m) {
-        rc = HCCL_OK;
+    hccl_verbs_message_t *m;
+    int rc = hccl_verbs_message_new(peer, key, data, bytes, &m);
+    if (HCCL_OK == rc) {
         *message = m;
         match_early(m);
         hccl_verbs_want(peer);
