@@ -108,6 +108,7 @@ static const hccl_way_t ways[] = {
     {"multi_ring", HCCL_RAILS_SOME, .pattern = &with_rings},
     {"pipeline", HCCL_RAILS_SOME, .pattern = &hccl_pattern_ring, .piped = true},
     {"ahc", HCCL_RAILS_ALL, .pattern = &hccl_pattern_ring},
+    {"ahc_pipeline", HCCL_RAILS_ALL, .pattern = &hccl_pattern_ring, .piped = true},
     {"ahc_nhr", HCCL_RAILS_ALL, .pattern = &hccl_pattern_nhr},
     {"ahc_nb", HCCL_RAILS_ALL, .pattern = &hccl_pattern_nb},
     {"ahc_pairwise", HCCL_RAILS_ALL, .pattern = &with_pairs},

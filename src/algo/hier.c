@@ -28,6 +28,23 @@ static int open_groups(hccl_hier_t *h, hccl_hier_data_t data)
     return NULL == h->local ? HCCL_ERR_NOMEM : HCCL_OK;
 }
 
+/* Most positions that a rank of any node publishes together: all but its own slice, on one side of it. */
+static int widest_publication(const hccl_rails_t *rails)
+{
+    const int slots = rails->slots, all = rails->start[rails->rails * slots];
+    int widest = 0;
+
+    for (int v = 0; v < rails->nnodes; v++) {
+        const int n = hccl_rails_owners(rails, v);
+        const int above = all - rails->start[hccl_rails_begin(rails, v, 1) * slots];
+        const int below = rails->start[hccl_rails_begin(rails, v, n - 1) * slots];
+
+        widest = above > widest ? above : widest;
+        widest = below > widest ? below : widest;
+    }
+    return widest;
+}
+
 /* What the ranks of my node own, for the steps inside it. */
 static int open_slices(hccl_hier_t *h)
 {
@@ -43,7 +60,7 @@ static int open_slices(hccl_hier_t *h)
     }
     h->slices = (hccl_slices_t){
         .n = n, .lead = hccl_rails_lead(rails, h->here.node), .map = {.start = start, .per = 1}};
-    h->slices.map.widest = rails->all ? rails->start[rails->rails * slots] : 0;
+    h->slices.map.widest = rails->all ? widest_publication(rails) : 0;
     return HCCL_OK;
 }
 

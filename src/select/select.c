@@ -17,6 +17,7 @@ typedef enum {
     WHERE_TIERS,
     WHERE_ODD,
     WHERE_UNEVEN,
+    WHERE_ODD_UNEVEN,
     WHERE_MANY,
     WHERE_FLAT,
     WHERE_ANY
@@ -72,6 +73,7 @@ static bool applies(const rule_t *rule, const hccl_query_t *query)
     const hccl_shape_t *shape = query->c->shape;
     bool is_flat = 1 == shape->max_local;
     bool is_one = 1 == shape->nnodes && !is_flat;
+    bool is_odd = 0 != (shape->nnodes & (shape->nnodes - 1));
     if (rule->coll != query->c->coll || query->bytes > rule->most) {
         return false;
     }
@@ -83,9 +85,11 @@ static bool applies(const rule_t *rule, const hccl_query_t *query)
     case WHERE_TIERS:
         return is_one && hccl_group_is_divided(&shape->group[0]) && shape->nranks >= rule->least;
     case WHERE_ODD:
-        return 0 != (shape->nnodes & (shape->nnodes - 1)) && shape->nnodes >= (int) rule->least;
+        return is_odd && shape->nnodes >= rule->least;
     case WHERE_UNEVEN:
-        return !shape->even && shape->nnodes >= (int) rule->least;
+        return !shape->even && shape->nnodes >= rule->least;
+    case WHERE_ODD_UNEVEN:
+        return is_odd && !shape->even && shape->nnodes >= rule->least;
     case WHERE_MANY:
         return !is_one && !is_flat && shape->nnodes >= rule->least;
     case WHERE_FLAT:

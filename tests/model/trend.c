@@ -51,7 +51,7 @@ typedef struct row {
 
 /* clang-format off */
 static const row_t rows[] = {
-    {HCCL_COLL_ALLREDUCE, 1.6, LIMIT},
+    {HCCL_COLL_ALLREDUCE, LIMIT, LIMIT},
     /* On 3 and 4 hosts 64 KiB are two segments of a chain, on 5 they go by two trees. */
     {HCCL_COLL_BCAST, LIMIT, 1.35},
     {HCCL_COLL_REDUCE, 1.35, LIMIT},
