@@ -42,6 +42,9 @@ extern bool hccl_component_works;
  *  what is accepted, and OMPI_ERR_BAD_PARAM is returned, on all ranks alike. */
 HCCL_CHECKED int hccl_params_check(void);
 
+/** The value of land; below HCCL_LAND_NEVER when it is none of those accepted. */
+hccl_land_t hccl_params_land(void);
+
 /** The value of zero_copy; below HCCL_ZERO_COPY_NEVER when it is none of those accepted. */
 hccl_zero_copy_t hccl_params_zero_copy(void);
 

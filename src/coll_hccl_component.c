@@ -85,6 +85,7 @@ static void set_engine(void)
     hccl_engine.settings_hash = hccl_params_hash();
     hccl_engine.zero_copy = hccl_params_zero_copy();
     hccl_engine.zero_copy_min = hccl_params.zero_copy_min;
+    hccl_engine.land = hccl_params_land();
     hccl_engine.inject_heap = injected("heap");
     hccl_engine.inject = injected("map") || injected("cell") || injected("nomem");
     hccl_engine.oversubscribed = false; /* coll_hccl_module.c finds out */

@@ -353,6 +353,31 @@ static int check_zero_copy(void)
                     "trial, always and never");
 }
 
+static const char *const land_names[] = {
+    [HCCL_LAND_NEVER] = "never",
+    [HCCL_LAND_RDMA] = "rdma",
+    [HCCL_LAND_ALWAYS] = "always",
+};
+
+hccl_land_t hccl_params_land(void)
+{
+    int i = HCCL_LAND_ALWAYS;
+    while (i > HCCL_LAND_UNKNOWN
+           && (NULL == hccl_params.land || 0 != strcmp(hccl_params.land, land_names[i]))) {
+        i--;
+    }
+    return (hccl_land_t) i;
+}
+
+static int check_land(void)
+{
+    if (hccl_params_land() >= HCCL_LAND_NEVER) {
+        return OMPI_SUCCESS;
+    }
+    return complain("land", NULL == hccl_params.land ? "" : hccl_params.land,
+                    "rdma, always and never");
+}
+
 static int check_algorithms(void)
 {
     char name[64];
@@ -369,9 +394,10 @@ static int check_algorithms(void)
 
 int hccl_params_check(void)
 {
-    static int (*const checks[])(
-        void) = {check_unreadable, check_ranges, check_slots,  check_file,      check_topology,
-                 check_ports,      check_rdma,   check_inject, check_zero_copy, check_algorithms};
+    static int (*const checks[])(void) = {check_unreadable, check_ranges,    check_slots,
+                                          check_file,       check_topology,  check_ports,
+                                          check_rdma,       check_inject,    check_zero_copy,
+                                          check_land,       check_algorithms};
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         int rc = checks[i]();
         if (OMPI_SUCCESS != rc) {

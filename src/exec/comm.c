@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/landing.h"
+
 hccl_engine_t hccl_engine;
 
 void hccl_comm_init(hccl_comm_t *hc, ompi_communicator_t *comm, hccl_shape_t *shape, bool crowded,
@@ -37,6 +39,11 @@ void hccl_comm_fini(hccl_comm_t *hc)
     }
     for (int i = 0; i < HCCL_REPEATS; i++) {
         free(hc->repeats[i]);
+    }
+    while (NULL != hc->landings) {
+        hccl_landings_t *l = hc->landings;
+        hc->landings = l->next;
+        free(l);
     }
     hccl_cache_clear(&hc->plans);
     OBJ_DESTRUCT(&hc->plan_lock);

@@ -43,6 +43,14 @@ typedef enum {
     HCCL_ZERO_COPY_ALWAYS
 } hccl_zero_copy_t;
 
+/** Whether messages are received into the slots in which they will be published. */
+typedef enum {
+    HCCL_LAND_UNKNOWN = -1,
+    HCCL_LAND_NEVER,
+    HCCL_LAND_RDMA,  /* where the device writes them there itself */
+    HCCL_LAND_ALWAYS /* all that can be */
+} hccl_land_t;
+
 /** Settings of the engine, the same on all ranks. Filled by the component once. */
 typedef struct hccl_engine {
     size_t slot_bytes[HCCL_LANES]; /* largest publication of each kind of lane, by the parameters */
@@ -60,6 +68,7 @@ typedef struct hccl_engine {
                                       run on; found when communicators are made, then for ever */
     hccl_zero_copy_t zero_copy;    /* this rank's own */
     size_t zero_copy_min;          /* smallest publication in place */
+    hccl_land_t land;              /* this rank's own */
     bool inject_heap;              /* debugging: this rank pretends that it cannot map heaps */
     bool inject;                   /* debugging: this rank pretends that preparing a lane fails */
 } hccl_engine_t;
@@ -112,7 +121,8 @@ typedef struct hccl_comm {
     opal_mutex_t plan_lock;
     hccl_plan_cache_t plans;
     hccl_memo_t memo[HCCL_MEMOS];
-    struct hccl_trials *trials; /* exec/trial.c; made when a buffer in the heap is first seen */
+    struct hccl_landings *landings; /* of plans; grows with them */
+    struct hccl_trials *trials;     /* exec/trial.c; made when a buffer in the heap is first seen */
     struct hccl_repeat *repeats[HCCL_REPEATS]; /* of blocking calls: repeat.h; NULL: none */
     hccl_lane_t lanes[HCCL_ORDERS][HCCL_LANES];
     bool

@@ -60,6 +60,8 @@ typedef struct hccl_cursor {
     char *tmp;     /* scratch areas, one after the other */
     hccl_message_t *messages; /* [plan->max_requests]; apart.c has a list of its own here */
     hccl_stage_t *stages;     /* since the last WAIT */
+    uint32_t landed; /* landings whose message goes, or has gone, into its slot; a bit each */
+    uint32_t told;   /* those of them that are published already */
 } hccl_cursor_t;
 
 /** Where an operation is. */
@@ -104,9 +106,10 @@ typedef struct hccl_exec {
     int tag;            /* of messages of cursor 0; the other cursors' follow */
     int direct; /* what may be published in place, the bit of hccl_direct_t that counts here;
                            0: nothing */
-    struct hccl_trial *trial; /* this run is timed for it, NULL: it is not */
-    bool trial_closes;        /* it ends when the peers have ended */
-    int trial_run;            /* its number */
+    const struct hccl_landings *landings; /* of the plan; NULL: no message goes into a slot */
+    struct hccl_trial *trial;             /* this run is timed for it, NULL: it is not */
+    bool trial_closes;                    /* it ends when the peers have ended */
+    int trial_run;                        /* its number */
     size_t trial_bytes;
     double trial_began; /* nanoseconds */
     bool persistent;    /* started by MPI_Start, any number of times */

@@ -102,6 +102,8 @@ static void start_segment(hccl_exec_t *x)
     c->nmessages = 0;
     c->ack = 0;
     c->stages = NULL;
+    c->landed = 0;
+    c->told = 0;
     x->running++;
 }
 

@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "exec/land.h"
 #include "exec/layout.h"
+#include "exec/steps.h"
 
-/* Copies an operand that is not one run to packed bytes in a row, or the other way. */
-static void gather(const hccl_exec_t *x, const hccl_cursor_t *c, char *packed,
-                   const hccl_step_t *step)
+void hccl_step_gather(const hccl_exec_t *x, const hccl_cursor_t *c, char *packed,
+                      const hccl_step_t *step)
 {
     for (int i = step->first; i < step->first + step->count; i++) {
         hccl_run_t run = hccl_locate(x, c, step->base, i);
@@ -21,8 +22,8 @@ static void gather(const hccl_exec_t *x, const hccl_cursor_t *c, char *packed,
     }
 }
 
-static void scatter(const hccl_exec_t *x, const hccl_cursor_t *c, const char *packed,
-                    const hccl_step_t *step)
+void hccl_step_scatter(const hccl_exec_t *x, const hccl_cursor_t *c, const char *packed,
+                       const hccl_step_t *step)
 {
     for (int i = step->first; i < step->first + step->count; i++) {
         hccl_run_t run = hccl_locate(x, c, step->base, i);
@@ -55,9 +56,25 @@ static bool goes_direct(const hccl_exec_t *x, const hccl_step_t *step, const hcc
            && 0 != (step->direct & x->direct) && hccl_lane_reaches(x->lane, run->ptr, bytes);
 }
 
+bool hccl_step_goes_direct(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_step_t *step)
+{
+    hccl_run_t run;
+    return HCCL_UNLIKELY(x->direct)
+           && hccl_locate_range(x, c, step->base, step->first, step->count, &run)
+           && goes_direct(x, step, &run, run.units * x->unit);
+}
+
 static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)
 {
     uint64_t tag = hccl_tag_of(x, c, step->pub);
+    if (HCCL_UNLIKELY(NULL != x->landings)) {
+        if (hccl_land_publish(x, c, step)) {
+            return HCCL_STEP_DONE;
+        }
+        if (!hccl_land_is_free(x, tag)) {
+            return HCCL_STEP_LATER;
+        }
+    }
     if (!hccl_lane_has_room(x->lane, tag)) {
         return HCCL_STEP_LATER;
     }
@@ -76,7 +93,7 @@ static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
         }
     } else {
         bytes = operand_units(x, c, step) * x->unit;
-        gather(x, c, hccl_slot_payload(slot, bytes), step);
+        hccl_step_gather(x, c, hccl_slot_payload(slot, bytes), step);
     }
     hccl_lane_publish(slot, tag, x->signature, bytes);
     return HCCL_STEP_DONE;
@@ -139,6 +156,13 @@ static void combine_positions(hccl_exec_t *x, const hccl_cursor_t *c, const hccl
 static hccl_step_result_t combine(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)
 {
     const hccl_source_t *source = &x->plan->sources[step->src];
+    if (HCCL_UNLIKELY(NULL != x->landings) && HCCL_STEP_COPY == step->kind) {
+        const char *landed = hccl_land_source(x, c, step);
+        if (NULL != landed) {
+            hccl_land_copy(x, c, step, landed);
+            return HCCL_STEP_DONE;
+        }
+    }
     const char *src[step->nsrc];
     hccl_run_t dst = {NULL, 0};
     bool runs = hccl_locate_range(x, c, step->base, step->first, step->count, &dst);
@@ -184,6 +208,31 @@ static hccl_stage_t *stage(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *
     return s;
 }
 
+/* Where the bytes of a message are, or go: in a slot where that can be, else where the plan says, if that
+ * is one run. NULL: there is no memory, or no byte. */
+static char *message_data(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step, size_t bytes,
+                          const hccl_address_t *peer)
+{
+    bool sends = HCCL_STEP_SEND == step->kind;
+    if (HCCL_UNLIKELY(NULL != x->landings)) {
+        /* What is sent is only read. */
+        char *data = sends ? (char *) (uintptr_t) hccl_land_source(x, c, step)
+                           : hccl_land_begin(x, c, step, bytes, peer);
+        if (NULL != data) {
+            return data;
+        }
+    }
+    hccl_run_t run;
+    if (hccl_locate_range(x, c, step->base, step->first, step->count, &run)) {
+        return run.ptr;
+    }
+    hccl_stage_t *s = stage(x, c, step, bytes);
+    if (NULL != s && sends) {
+        hccl_step_gather(x, c, s->data, step);
+    }
+    return NULL == s ? NULL : s->data;
+}
+
 /* SEND and RECV. A message without bytes is sent only where the plan moves no block, as a signal:
  * else both sides know that the block is empty. */
 static void start_message(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)
@@ -193,26 +242,16 @@ static void start_message(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *s
     if (0 == bytes && step->count > 0) {
         return;
     }
-    hccl_run_t run;
-    char *data;
-    if (hccl_locate_range(x, c, step->base, step->first, step->count, &run)) {
-        data = run.ptr;
-    } else {
-        hccl_stage_t *s = stage(x, c, step, bytes);
-        if (NULL == s) {
-            return;
-        }
-        data = s->data;
-        if (sends) {
-            gather(x, c, data, step);
-        }
-    }
     hccl_address_t peer = {.comm = comm_of(x, step->peer),
                            .rank = HCCL_PEER_RANK(step->peer),
                            .tag = x->tag + (int) (c - x->cursor)};
     if (peer.comm != x->hc->comm) {
         /* Not to meet that communicator's own. */
         peer.tag += HCCL_TAG_KINDS * hccl_engine.tag_ids * HCCL_CURSORS;
+    }
+    char *data = message_data(x, c, step, bytes, &peer);
+    if (NULL == data && step->count > 0) {
+        return;
     }
     hccl_message_t *m = &c->messages[c->nmessages];
     int rc =
@@ -230,7 +269,7 @@ static void finish_stages(hccl_exec_t *x, hccl_cursor_t *c)
         hccl_stage_t *s = c->stages;
         c->stages = s->next;
         if (HCCL_STEP_RECV == s->step->kind) {
-            scatter(x, c, s->data, s->step);
+            hccl_step_scatter(x, c, s->data, s->step);
         }
         hccl_pool_give(s);
     }
@@ -249,6 +288,9 @@ static hccl_step_result_t wait_messages(hccl_exec_t *x, hccl_cursor_t *c)
         c->nmessages--;
     }
     finish_stages(x, c);
+    if (HCCL_UNLIKELY(NULL != x->landings)) {
+        hccl_land_arrived(x, c);
+    }
     return HCCL_STEP_DONE;
 }
 

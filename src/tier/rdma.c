@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "tier/heap.h"
 #include "tier/pml.h"
+#include "tier/region.h"
 #include "tier/verbs.h"
 
 bool hccl_rdma_active;
@@ -22,7 +23,9 @@ static struct {
     int tag;
     bool watches;      /* memory that goes is told */
     bool left;         /* MPI_COMM_WORLD has gone */
-    opal_mutex_t lock; /* of links that get a peer */
+    bool refused;      /* my cells cannot be registered, and somebody was told */
+    size_t offered;    /* bytes of them that are */
+    opal_mutex_t lock; /* of links that get a peer, and of the cells */
 } rdma = {.lock = OPAL_MUTEX_STATIC_INIT};
 
 /* An exchange: what a peer is told, and what it tells. */
@@ -132,6 +135,8 @@ int hccl_rdma_start(hccl_verbs_t *v, hccl_rdma_link_t *links, int n, int tag)
     rdma.n = n;
     rdma.tag = tag;
     rdma.left = false;
+    rdma.refused = false;
+    rdma.offered = 0;
     hccl_verbs_set_carrier(v, &carrier);
     rdma.watches = hccl_compat_watch_memory(memory_goes);
     hccl_verbs_keep(v, rdma.watches);
@@ -176,13 +181,14 @@ static void tell_counters(void)
     hccl_verbs_count(rdma.v, &c);
     hccl_log_info("rdma: messages %llu, payload %llu bytes, work requests %llu (%llu inline), "
                   "doorbells %llu, completions %llu, early %llu (%llu copied), registrations %llu "
-                  "(%llu found again), connections %llu, again %llu",
+                  "(%llu found again), connections %llu, again %llu, straight %llu in, %llu out",
                   (unsigned long long) c.messages, (unsigned long long) c.bytes,
                   (unsigned long long) c.requests, (unsigned long long) c.inlined,
                   (unsigned long long) c.doorbells, (unsigned long long) c.completions,
                   (unsigned long long) c.unexpected, (unsigned long long) c.copied,
                   (unsigned long long) c.registrations, (unsigned long long) c.found,
-                  (unsigned long long) c.connections, (unsigned long long) c.reconnections);
+                  (unsigned long long) c.connections, (unsigned long long) c.reconnections,
+                  (unsigned long long) c.straight, (unsigned long long) c.from_there);
 }
 
 void hccl_rdma_stop(void)
@@ -257,6 +263,42 @@ int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag, bool sends, 
     return HCCL_OK == rc || HCCL_ERR_NOTSUP == rc ? OMPI_SUCCESS
            : HCCL_ERR_NOMEM == rc                 ? OMPI_ERR_OUT_OF_RESOURCE
                                                   : OMPI_ERR_UNREACH;
+}
+
+/* Whether these bytes of my cells are registered, as far as that can be had. What has been handed out so far
+ * is registered at once: few registrations, and no page that nobody uses. */
+static bool is_offered(const char *data, size_t bytes)
+{
+    size_t used;
+    const char *cells = hccl_region_cells(&used);
+    size_t end = (size_t) (data - cells) + bytes;
+    if (NULL == cells || data < cells || end > used) {
+        return false;
+    }
+    opal_mutex_lock(&rdma.lock);
+    if (end > rdma.offered && !rdma.refused) {
+        rdma.refused = !hccl_verbs_offer(rdma.v, cells + rdma.offered, used - rdma.offered);
+        if (rdma.refused) {
+            hccl_log_warn(
+                "%zu bytes of shared memory cannot be registered for RDMA (the limit of locked "
+                "memory, "
+                "ulimit -l, should be unlimited): what other nodes send is copied into it instead",
+                used - rdma.offered);
+        } else {
+            rdma.offered = used;
+        }
+    }
+    bool offered = end <= rdma.offered;
+    opal_mutex_unlock(&rdma.lock);
+    return offered;
+}
+
+bool hccl_rdma_lands(ompi_communicator_t *comm, int rank, const void *data, size_t bytes)
+{
+    uint32_t vpid;
+    hccl_rdma_link_t *link = link_of(comm, rank, &vpid);
+    hccl_verbs_peer_t *peer = NULL == link ? NULL : peer_of(link, vpid);
+    return NULL != peer && hccl_verbs_writes_in_place(peer, bytes) && is_offered(data, bytes);
 }
 
 bool hccl_rdma_test(hccl_verbs_message_t *m, int *error)

@@ -50,6 +50,11 @@ void hccl_rdma_stop(void);
 HCCL_CHECKED int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag, bool sends,
                                    void *data, size_t bytes, struct hccl_verbs_message **message);
 
+/** Whether a message of so many bytes from this rank would be written to this memory, a part of my cells in
+ *  shared memory, by the device itself. Registers the cells when that is first asked, and what has come to
+ *  them since. */
+bool hccl_rdma_lands(ompi_communicator_t *comm, int rank, const void *data, size_t bytes);
+
 /** Whether it has ended; then *error tells how, and it is void. */
 HCCL_CHECKED bool hccl_rdma_test(struct hccl_verbs_message *message, int *error);
 
@@ -67,6 +72,13 @@ static inline int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag
     (void) comm, (void) rank, (void) tag, (void) sends, (void) data, (void) bytes;
     *message = NULL;
     return OMPI_SUCCESS;
+}
+
+static inline bool hccl_rdma_lands(ompi_communicator_t *comm, int rank, const void *data,
+                                   size_t bytes)
+{
+    (void) comm, (void) rank, (void) data, (void) bytes;
+    return false;
 }
 
 static inline bool hccl_rdma_test(struct hccl_verbs_message *message, int *error)

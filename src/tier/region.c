@@ -53,7 +53,8 @@ static struct {
     pthread_mutex_t lock;
     hccl_region_head_t *mine; /* NULL: none */
     size_t size;
-    size_t used; /* bytes handed out so far, growing */
+    size_t used;  /* bytes handed out so far, growing */
+    size_t first; /* of them the region's head */
     int fd;
     uint64_t generation; /* of the youngest directory entry */
     free_cell_t *free_cells;
@@ -119,6 +120,7 @@ int hccl_region_create(uint64_t size, hccl_region_card_t *card, const char **why
     region.mine = base;
     region.size = size;
     region.used = (sizeof(hccl_region_head_t) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    region.first = region.used;
     region.fd = fd;
     region.mine->nonce = nonce;
     region.mine->size = size;
@@ -139,6 +141,15 @@ void hccl_region_announce_xpmem(const hccl_xpmem_card_t *xpmem)
 hccl_region_head_t *hccl_region_own(void)
 {
     return region.mine;
+}
+
+char *hccl_region_cells(size_t *bytes)
+{
+    pthread_mutex_lock(&region.lock);
+    char *cells = NULL == region.mine ? NULL : (char *) region.mine + region.first;
+    *bytes = NULL == region.mine ? 0 : region.used - region.first;
+    pthread_mutex_unlock(&region.lock);
+    return cells;
 }
 
 void hccl_region_destroy(void)

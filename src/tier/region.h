@@ -41,6 +41,10 @@ void hccl_region_destroy(void);
 /** This process's region, NULL: none. */
 hccl_region_head_t *hccl_region_own(void);
 
+/** Where the cells of this process's region lie, and how many bytes of it have been handed out: these stay
+ *  where they are until hccl_region_destroy. Thread-safe. */
+char *hccl_region_cells(size_t *bytes);
+
 /** A cell, mine or a peer's, and the directory entry it was found through. */
 typedef struct hccl_cell_ref {
     hccl_cell_t *cell;

@@ -47,6 +47,10 @@
  *     comes late, from who found the 1 of an earlier sleep, only lets the next sleep end at once. The
  *     line has more than one writer, but only while its owner sleeps or is about to. Ranks that agree
  *     that nobody ever sleeps (exec/open.c) leave it alone, and need no fence.
+ *  8. Landing (exec/land.h): a network device writes a slot's payload for its owner, who gives it the
+ *     address only when all peers have acknowledged what the slot held (2), and stores the tag with
+ *     release (1) after he has read the completion that says that all of it was written. The library of
+ *     the device orders its writes before the completion. It never writes a flag line.
  * A reader compares the tag for equality: the tags of a slot grow by nslots, and the next one is
  * stored only after every peer has acknowledged the previous one (2), so a reader that waits for t
  * finds an older tag or t itself, never a newer one.

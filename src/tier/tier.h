@@ -64,6 +64,14 @@ HCCL_CHECKED static inline int hccl_tier_receive(const hccl_address_t *from, voi
     return hccl_pml_receive(from->comm, from->rank, from->tag, data, bytes, &m->pml);
 }
 
+/** Whether a message of bytes bytes from there can be received into my cells in shared memory with profit:
+ *  the device writes it there itself. any: tests ask for all that can be. */
+static inline bool hccl_tier_lands(const hccl_address_t *from, const void *data, size_t bytes,
+                                   bool any)
+{
+    return (hccl_rdma_active && hccl_rdma_lands(from->comm, from->rank, data, bytes)) || any;
+}
+
 /** A message that is being received, and that nobody will send, ends: hccl_tier_test will say so. By
  *  RDMA it does when its time is over. */
 static inline void hccl_tier_cancel(hccl_message_t *m)

@@ -114,6 +114,8 @@ typedef struct hccl_verbs_counters {
     uint64_t copied;        /* and had to leave their slot */
     uint64_t registrations; /* of users' memory */
     uint64_t found;         /* users' memory that was registered already */
+    uint64_t straight;      /* long messages that came straight into memory that was offered, */
+    uint64_t from_there;    /* and that left from there */
     uint64_t connections;   /* made, the first time */
     uint64_t reconnections; /* after a fault */
     uint64_t queue_pairs;   /* now */
@@ -133,6 +135,10 @@ void hccl_verbs_set_carrier(hccl_verbs_t *v, const hccl_verbs_carrier_t *carrier
 /** Whether hccl_verbs_forget is called when memory goes: only then do registrations stay. */
 void hccl_verbs_keep(hccl_verbs_t *v, bool keeps);
 
+/** This memory may be written to and sent from at any time, until hccl_verbs_close: it is registered now, for
+ *  good. False: it cannot be. */
+HCCL_CHECKED bool hccl_verbs_offer(hccl_verbs_t *v, const void *memory, size_t bytes);
+
 /** From now on, no connection is made: peers and this process use the other way. */
 void hccl_verbs_refuse(hccl_verbs_t *v);
 
@@ -148,6 +154,10 @@ int hccl_verbs_peer_number(const hccl_verbs_peer_t *peer);
 
 /** Room for what the carrier has to remember of a peer. */
 void **hccl_verbs_peer_slot(hccl_verbs_peer_t *peer);
+
+/** Whether a message of so many bytes is written where the receiver says, by the device itself, as far as can be
+ *  known now. */
+bool hccl_verbs_writes_in_place(hccl_verbs_peer_t *peer, size_t bytes);
 
 /** Starts a message. HCCL_ERR_NOTSUP: there is no connection to this peer, and both know: use the other
  *  way. */

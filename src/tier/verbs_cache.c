@@ -30,7 +30,8 @@ static void drop(hccl_verbs_cache_t *cache, hccl_verbs_reg_t *reg)
     if (NULL != reg->mr) {
         (void) cache->table->dereg_mr(reg->mr);
         reg->mr = NULL;
-        cache->bytes -= bytes_of(reg);
+        cache->bytes -= reg->fixed ? 0 : bytes_of(reg);
+        reg->fixed = false;
     }
     atomic_store(&reg->begin, 0);
     atomic_store(&reg->end, 0);
@@ -49,7 +50,8 @@ static bool drop_oldest(hccl_verbs_cache_t *cache)
     hccl_verbs_reg_t *oldest = NULL;
     for (int i = 0; i < HCCL_VERBS_REGISTRATIONS; i++) {
         hccl_verbs_reg_t *reg = &cache->reg[i];
-        if (NULL != reg->mr && 0 == reg->users && (NULL == oldest || reg->used < oldest->used)) {
+        if (NULL != reg->mr && 0 == reg->users && !reg->fixed
+            && (NULL == oldest || reg->used < oldest->used)) {
             oldest = reg;
         }
     }
@@ -98,11 +100,51 @@ static struct ibv_mr *register_memory(hccl_verbs_cache_t *cache, hccl_verbs_reg_
     return reg->mr;
 }
 
+/* A registration of these pages in a free place; NULL: there is none to be had. */
+static hccl_verbs_reg_t *make(hccl_verbs_cache_t *cache, hccl_verbs_reg_t *reg, uintptr_t begin,
+                              uintptr_t end, bool writable)
+{
+    /* First where, then the registration: should the memory go meanwhile, it is noticed. */
+    atomic_store(&reg->stale, false);
+    atomic_store(&reg->begin, begin);
+    atomic_store(&reg->end, end);
+    reg->users = 0;
+    if (NULL == register_memory(cache, reg, writable)) {
+        drop(cache, reg);
+        return NULL;
+    }
+    return reg;
+}
+
+static uintptr_t first_page(const void *address)
+{
+    return (uintptr_t) address / PAGE_BYTES * PAGE_BYTES;
+}
+
+static uintptr_t end_of_pages(const void *address, size_t bytes)
+{
+    return ((uintptr_t) address + bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+bool hccl_verbs_cache_fix(hccl_verbs_cache_t *cache, const void *address, size_t bytes)
+{
+    uintptr_t begin = first_page(address), end = end_of_pages(address, bytes);
+    hccl_verbs_reg_t *room;
+    (void) find(cache, begin, end, true, &room);
+    if (NULL == room && drop_oldest(cache)) {
+        (void) find(cache, begin, end, true, &room);
+    }
+    hccl_verbs_reg_t *reg = NULL == room ? NULL : make(cache, room, begin, end, true);
+    if (NULL != reg) {
+        reg->fixed = true;
+    }
+    return NULL != reg;
+}
+
 hccl_verbs_reg_t *hccl_verbs_cache_get(hccl_verbs_cache_t *cache, const void *address, size_t bytes,
                                        bool writable)
 {
-    uintptr_t begin = (uintptr_t) address / PAGE_BYTES * PAGE_BYTES;
-    uintptr_t end = ((uintptr_t) address + bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    uintptr_t begin = first_page(address), end = end_of_pages(address, bytes);
     hccl_verbs_reg_t *room;
     hccl_verbs_reg_t *reg = find(cache, begin, end, writable, &room);
     if (NULL == reg) {
@@ -111,17 +153,8 @@ hccl_verbs_reg_t *hccl_verbs_cache_get(hccl_verbs_cache_t *cache, const void *ad
         if (NULL == room && drop_oldest(cache)) {
             reg = find(cache, begin, end, writable, &room);
         }
-        if (NULL == room) {
-            return NULL;
-        }
-        reg = room;
-        /* First where, then the registration: should the memory go meanwhile, it is noticed. */
-        atomic_store(&reg->stale, false);
-        atomic_store(&reg->begin, begin);
-        atomic_store(&reg->end, end);
-        reg->users = 0;
-        if (NULL == register_memory(cache, reg, writable)) {
-            drop(cache, reg);
+        reg = NULL == room ? NULL : make(cache, room, begin, end, writable);
+        if (NULL == reg) {
             return NULL;
         }
         cache->bytes += end - begin;
@@ -136,7 +169,7 @@ hccl_verbs_reg_t *hccl_verbs_cache_get(hccl_verbs_cache_t *cache, const void *ad
 
 void hccl_verbs_cache_put(hccl_verbs_cache_t *cache, hccl_verbs_reg_t *reg)
 {
-    if (NULL == reg || 0 != --reg->users) {
+    if (NULL == reg || 0 != --reg->users || reg->fixed) {
         return;
     }
     if (!cache->keeps || atomic_load(&reg->stale) || cache->bytes > cache->most) {

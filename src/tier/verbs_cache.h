@@ -29,6 +29,7 @@ typedef struct hccl_verbs_reg {
     _Atomic uintptr_t begin; /* whole pages; begin = end: room */
     _Atomic uintptr_t end;
     _Atomic bool stale; /* the memory has gone since */
+    bool fixed;         /* memory that stays as long as the cache: never let go, and not counted */
     bool writable;      /* by the device; else messages are only sent from there */
     int users;          /* messages under way */
     uint64_t used;      /* when: the oldest goes first */
@@ -52,6 +53,11 @@ void hccl_verbs_cache_init(hccl_verbs_cache_t *cache, const hccl_verbs_table_t *
 
 /** Gives all up. Nobody may use one. */
 void hccl_verbs_cache_fini(hccl_verbs_cache_t *cache);
+
+/** Registers memory of the process that never goes before the cache does, for good; false: it cannot be
+ *  had. */
+HCCL_CHECKED bool hccl_verbs_cache_fix(hccl_verbs_cache_t *cache, const void *address,
+                                       size_t bytes);
 
 /** A registration that contains this memory (bytes > 0), for the time until hccl_verbs_cache_put; NULL:
  *  it cannot be had. writable: the device is to write there. */

@@ -260,6 +260,14 @@ void hccl_verbs_keep(hccl_verbs_t *v, bool keeps)
     v->cache.keeps = keeps;
 }
 
+bool hccl_verbs_offer(hccl_verbs_t *v, const void *memory, size_t bytes)
+{
+    pthread_mutex_lock(&v->lock);
+    bool offered = hccl_verbs_cache_fix(&v->cache, memory, bytes);
+    pthread_mutex_unlock(&v->lock);
+    return offered;
+}
+
 void hccl_verbs_refuse(hccl_verbs_t *v)
 {
     v->refuses = true;

@@ -63,6 +63,7 @@ static void answer(hccl_verbs_message_t *m, const hccl_verbs_header_t *h)
         m->reg = hccl_verbs_cache_get(&peer->v->cache, m->data, m->bytes, true);
         item->message = m;
         item->way = NULL == m->reg ? HCCL_VERBS_PIECES : HCCL_VERBS_WRITE;
+        peer->v->count.straight += NULL != m->reg && m->reg->fixed ? 1 : 0;
         hccl_verbs_append(&peer->receiving, m);
     }
     hccl_verbs_queue(&peer->channel[0], item);
@@ -186,6 +187,15 @@ int hccl_verbs_receive(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key, voi
     }
     pthread_mutex_unlock(&v->lock);
     return rc;
+}
+
+bool hccl_verbs_writes_in_place(hccl_verbs_peer_t *peer, size_t bytes)
+{
+    pthread_mutex_lock(&peer->v->lock);
+    bool reached = HCCL_VERBS_REFUSING != peer->state && HCCL_VERBS_REFUSED != peer->state
+                   && HCCL_VERBS_LOST != peer->state;
+    pthread_mutex_unlock(&peer->v->lock);
+    return reached && bytes > peer->v->set.eager;
 }
 
 /* A part of a long message, or a piece. */

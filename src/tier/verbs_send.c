@@ -111,6 +111,7 @@ static bool write_parts(hccl_verbs_message_t *m)
         item->length = m->bytes - item->offset < each ? m->bytes - item->offset : each;
         hccl_verbs_queue(&peer->channel[i % (size_t) v->set.channels], item);
     }
+    v->count.from_there += NULL != m->reg && m->reg->fixed ? 1 : 0;
     m->parts = NULL == m->reg ? 0 : m->parts;
     return NULL != m->reg;
 }

@@ -94,6 +94,7 @@ hazard_bad_values() {
     bad_value "$1/ib_hca:absent" coll_hccl_ib_hca no_such_device0 'this host has no port'
     bad_value "$1/ib_gid_index" coll_hccl_ib_gid_index 1024 '0 to 1023'
     bad_value "$1/rdma" coll_hccl_rdma maybe 'off, auto and on'
+    bad_value "$1/land" coll_hccl_land maybe 'rdma, always and never'
     bad_value "$1/rdma_slots" coll_hccl_rdma_slots 24 '16, 32'
     bad_value "$1/rdma_tc" coll_hccl_rdma_tc 33 'multiples of 4'
     bad_value "$1/port_map" coll_hccl_port_map '0=a,b' 'all entries .* or none'

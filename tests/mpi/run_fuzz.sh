@@ -238,6 +238,24 @@ END
     fi
 fi
 
+# ---- landing: what is received to be published goes straight into its slot, whatever the network; short
+# slots, so that there are many segments --------------------------------------------------------------------
+
+if [[ $coll == hccl ]]; then
+    preloaded=
+    extra=(--mca coll_hccl_land always --mca coll_hccl_slot_small 256 --mca coll_hccl_slot_wide 4096)
+    while IFS='|' read -r ranks parts topology; do
+        cases=$((total * parts / 1000))
+        ((cases > 0)) || cases=1
+        run_job "fuzz.landing.np$ranks.seed$seed" landing "$ranks" "$topology" -s "$seed" -n "$cases" "$@"
+        seed=$((seed + 1))
+    done <<'END'
+4|100|node:2 core:2
+6|30|node:3 core:2
+5|30|node:2 core:(2,3)
+END
+fi
+
 # ---- asleep: nearly every wait becomes a sleep, or hardly any does. Who wakes a peer stores into its
 # memory: the one word that may have two writers. -----------------------------------------------------------------
 

@@ -76,8 +76,14 @@ static void create_and_destroy(int rank)
     for (int i = 0; i < 3; i++) {
         CHECK(HCCL_OK == hccl_region_create(16 * MIB, &card, &why));
         CHECK(card.pid == getpid() && card.size == 16 * MIB && 0 != card.nonce);
-        take(5, 100000);
+        size_t bytes = 1;
+        char *cells = hccl_region_cells(&bytes);
+        CHECK(0 == bytes);
+        hccl_cell_ref_t mine = take(5, 100000);
+        CHECK(cells == (char *) mine.cell && cells == hccl_region_cells(&bytes));
+        CHECK(bytes >= 100000 && bytes < 100000 + 4096);
         hccl_region_destroy();
+        CHECK(NULL == hccl_region_cells(&bytes) && 0 == bytes);
         CHECK(open_files() == before);
     }
 }

@@ -270,6 +270,90 @@ static void long_message(void **state)
     end();
 }
 
+/* Into memory that was offered, and on from there: nothing is registered for it, and nothing is shorter or
+ * longer than for other memory. What fits a slot of the ring is copied, wherever it goes. */
+static void offered_memory(void **state)
+{
+    static char a[20000], c[20000];
+    static _Alignas(4096) char cell[1 << 16];
+    (void) state;
+    memset(a, 7, sizeof(a));
+    begin(3, &usual, 5);
+    connect_two();
+    assert_true(hccl_verbs_offer(world.v[1], cell, sizeof(cell)));
+    assert_true(hccl_verbs_writes_in_place(world.peer[1][0], EAGER + 1));
+    assert_false(hccl_verbs_writes_in_place(world.peer[1][0], EAGER));
+    for (size_t bytes = 20000; bytes > 0; bytes = bytes > EAGER ? bytes / 3 : 0) {
+        bool is_long = bytes > EAGER;
+        char *to = cell + 64 + bytes;
+        memset(cell, 0, sizeof(cell));
+        hccl_verbs_counters_t before = counted(1);
+        hccl_verbs_message_t *r = receive(1, 0, 5, to, bytes);
+        hccl_verbs_message_t *s = send(0, 1, 5, a, bytes);
+        assert_int_equal(HCCL_OK, await(r));
+        assert_int_equal(HCCL_OK, await(s));
+        r = receive(2, 1, 6, c, bytes);
+        s = send(1, 2, 6, to, bytes);
+        assert_int_equal(HCCL_OK, await(r));
+        assert_int_equal(HCCL_OK, await(s));
+        hccl_verbs_counters_t after = counted(1);
+        assert_memory_equal(a, c, bytes);
+        assert_memory_equal(a, to, bytes);
+        assert_int_equal(0, to[-1] | to[bytes]);
+        assert_int_equal(is_long ? 1 : 0, after.straight - before.straight);
+        assert_int_equal(is_long ? 1 : 0, after.from_there - before.from_there);
+        assert_int_equal(0, after.registrations);
+    }
+    end();
+}
+
+/* Queue pairs fail while messages go into offered memory: none is said to have come before all of it has,
+ * and nobody writes there afterwards. */
+static void offered_memory_and_faults(void **state)
+{
+    enum { CELLS = 4, BYTES = 12000 };
+    static char a[CELLS][BYTES];
+    static _Alignas(4096) char cell[CELLS][BYTES];
+    hccl_verbs_settings_t set = usual;
+    (void) state;
+    set.channels = 2;
+    set.reconnects = 1000;
+    begin(2, &set, 6);
+    fake.loses_answers = true;
+    connect_two();
+    assert_true(hccl_verbs_offer(world.v[1], cell, sizeof(cell)));
+    for (int round = 0; round < 60; round++) {
+        hccl_verbs_message_t *r[CELLS], *s[CELLS];
+        for (int i = 0; i < CELLS; i++) {
+            memset(a[i], round + i + 1, BYTES);
+            memset(cell[i], 0, BYTES);
+            r[i] = receive(1, 0, i, cell[i], BYTES);
+            s[i] = send(0, 1, i, a[i], BYTES);
+        }
+        for (int i = 0; i < CELLS; i++) {
+            for (long j = 0; HCCL_VERBS_UNDER_WAY == hccl_verbs_look(r[i]); j++) {
+                assert_true(j < 3000000);
+                turn();
+                if (0 == fake_random(100)) {
+                    (void) fake_break();
+                }
+            }
+            assert_int_equal(HCCL_OK, await(r[i]));
+            assert_memory_equal(a[i], cell[i], BYTES);
+            memset(cell[i], 99, BYTES); /* its owner has it now */
+        }
+        for (int i = 0; i < CELLS; i++) {
+            assert_int_equal(HCCL_OK, await(s[i]));
+            for (int j = 0; j < BYTES; j++) {
+                assert_int_equal(99, cell[i][j]);
+            }
+        }
+    }
+    assert_true(counted(0).reconnections > 10);
+    assert_int_equal(60 * CELLS, counted(1).straight);
+    end();
+}
+
 static void many_channels(void **state)
 {
     hccl_verbs_settings_t set = usual;
@@ -691,6 +775,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_message),  cmocka_unit_test(long_message),
+        cmocka_unit_test(offered_memory), cmocka_unit_test(offered_memory_and_faults),
         cmocka_unit_test(many_channels),  cmocka_unit_test(chains),
         cmocka_unit_test(order_and_tags), cmocka_unit_test(empty_messages),
         cmocka_unit_test(too_long),       cmocka_unit_test(credits),

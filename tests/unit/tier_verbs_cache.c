@@ -64,6 +64,40 @@ static void found_again(void **state)
     end();
 }
 
+/* Offered for good: found again, never let go, and not counted among users' memory. */
+static void fixed(void **state)
+{
+    (void) state;
+    begin(3 * (size_t) PAGE, true);
+    assert_true(hccl_verbs_cache_fix(&cache, memory, 8 * PAGE));
+    assert_int_equal(1, fake.regions);
+    assert_int_equal(8 * PAGE, fake.locked);
+    assert_int_equal(0, cache.bytes);
+    assert_false(is_new(0, 8 * PAGE));
+    assert_false(is_new(3 * PAGE + 5, PAGE));
+    /* Users' memory comes and goes beside it. */
+    for (int i = 8; i < PAGES; i += 2) {
+        assert_true(is_new((size_t) i * PAGE, 2 * PAGE));
+        assert_true(fake.locked <= 11 * PAGE);
+    }
+    /* A message across its end needs another one. */
+    assert_true(is_new(7 * PAGE, 2 * PAGE));
+    assert_false(is_new(PAGE, PAGE));
+    /* More of it later; and where no more can be locked, the old one stays. */
+    assert_true(hccl_verbs_cache_fix(&cache, memory + 8 * PAGE, 4 * PAGE));
+    assert_false(is_new(8 * PAGE, 4 * PAGE));
+    fake.lock_limit = 14 * PAGE;
+    assert_false(hccl_verbs_cache_fix(&cache, memory + 12 * PAGE, 8 * PAGE));
+    assert_false(is_new(0, 8 * PAGE));
+    end();
+    /* Where nothing of users' memory is kept, it is. */
+    begin((size_t) PAGES * PAGE, false);
+    assert_true(hccl_verbs_cache_fix(&cache, memory, 8 * PAGE));
+    assert_false(is_new(0, PAGE));
+    assert_false(is_new(0, PAGE));
+    end();
+}
+
 static void gone(void **state)
 {
     (void) state;
@@ -157,8 +191,9 @@ static void no_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(found_again),  cmocka_unit_test(gone),    cmocka_unit_test(nobody_tells),
-        cmocka_unit_test(no_more_than), cmocka_unit_test(no_room), cmocka_unit_test(no_place),
+        cmocka_unit_test(found_again),  cmocka_unit_test(fixed),        cmocka_unit_test(gone),
+        cmocka_unit_test(nobody_tells), cmocka_unit_test(no_more_than), cmocka_unit_test(no_room),
+        cmocka_unit_test(no_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
