@@ -55,8 +55,8 @@ static const row_t rows[] = {
     /* On 3 and 4 hosts 64 KiB are two segments of a chain, on 5 they go by two trees. */
     {HCCL_COLL_BCAST, LIMIT, 1.35},
     {HCCL_COLL_REDUCE, 1.35, LIMIT},
-    {HCCL_COLL_ALLGATHER, 1.35, LIMIT},
-    {HCCL_COLL_REDUCE_SCATTER_BLOCK, 1.5, LIMIT},
+    {HCCL_COLL_ALLGATHER, LIMIT, LIMIT},
+    {HCCL_COLL_REDUCE_SCATTER_BLOCK, LIMIT, LIMIT},
     {HCCL_COLL_ALLTOALL, LIMIT, LIMIT},
     {HCCL_COLL_GATHER, LIMIT, LIMIT},
     {HCCL_COLL_SCATTER, LIMIT, LIMIT},

@@ -22,7 +22,8 @@ static void odd_numbers_of_nodes_send_no_more(void **state)
     expect("nb", HCCL_COLL_ALLREDUCE, "node:6", 64 << 10, true);
     expect("rhd", HCCL_COLL_ALLREDUCE, "node:8", 64 << 10, true);
     expect("nb", HCCL_COLL_REDUCE_SCATTER, "node:6", 1 << 10, true);
-    expect("rhd", HCCL_COLL_REDUCE_SCATTER, "node:8", 1 << 10, true);
+    expect("nb", HCCL_COLL_REDUCE_SCATTER, "node:8", 1 << 10, true);
+    expect("ring", HCCL_COLL_REDUCE_SCATTER, "node:8", 64 << 10, true);
 }
 
 static void many_nodes_take_few_rounds(void **state)
@@ -37,7 +38,10 @@ static void many_nodes_take_few_rounds(void **state)
     expect("hier_nhr", HCCL_COLL_ALLREDUCE, "node:7 rank:2", 64 << 10, true);
     expect("hier_nhr", HCCL_COLL_ALLGATHER, "node:8 rank:2", 4 << 10, true);
     expect("hier_ring", HCCL_COLL_ALLGATHER, "node:8 rank:2", 8 << 10, true);
-    expect("hier_ring", HCCL_COLL_ALLGATHER, "node:4 rank:2", 4 << 10, true);
+    expect("hier_nhr", HCCL_COLL_ALLGATHER, "node:16 rank:2", 8 << 10, true);
+    expect("hier_nb", HCCL_COLL_ALLGATHER, "node:7 rank:2", 4 << 10, true);
+    expect("hier_ring", HCCL_COLL_ALLGATHER, "node:3 rank:2", 256, true);
+    expect("hier_nhr", HCCL_COLL_ALLGATHER, "node:4 rank:2", 4 << 10, true);
     expect("hier_nhr", HCCL_COLL_REDUCE_SCATTER_BLOCK, "node:8 rank:2", 2 << 10, true);
     expect("hier_pipeline", HCCL_COLL_REDUCE_SCATTER_BLOCK, "node:8 rank:2", 4 << 10, true);
     expect("hier_nhr", HCCL_COLL_REDUCE_SCATTER, "node:16 rank:2", 4 << 10, true);
@@ -70,10 +74,14 @@ static void nodes_of_different_size_use_all_ranks(void **state)
     expect("hier_ahc_pipeline", HCCL_COLL_ALLREDUCE, "node:9 rank:(1,2,3,1,2,3,1,2,3)", 1 << 20,
            true);
     expect("hier_ahc", HCCL_COLL_ALLREDUCE, "node:9 rank:(1,2,3,1,2,3,1,2,3)", 2 << 20, true);
-    expect("hier_ahc", HCCL_COLL_REDUCE_SCATTER, "node:3 rank:(1,2,3)", 64 << 10, true);
-    expect("hier_ring", HCCL_COLL_REDUCE_SCATTER, "node:3 rank:(1,2,3)", 64, true);
+    expect("hier_ahc_pipeline", HCCL_COLL_REDUCE_SCATTER, "node:3 rank:(1,2,3)", 64 << 10, true);
+    expect("hier_ahc_pipeline", HCCL_COLL_REDUCE_SCATTER, "node:3 rank:(1,2,3)", 64, true);
+    expect("hier_nb", HCCL_COLL_REDUCE_SCATTER, "node:6 rank:(2,3,2,3,2,3)", 64, true);
+    expect("hier_ahc_nb", HCCL_COLL_REDUCE_SCATTER, "node:6 rank:(2,3,2,3,2,3)", 2 << 10, true);
     expect("hier_nhr", HCCL_COLL_REDUCE_SCATTER, "node:4 rank:2", 64, true);
-    expect("hier_ahc", HCCL_COLL_REDUCE_SCATTER_BLOCK, "node:6 rank:(2,3,2,3,2,3)", 4 << 10, true);
+    expect("hier_ahc_pipeline", HCCL_COLL_REDUCE_SCATTER_BLOCK, "node:6 rank:(2,3,2,3,2,3)",
+           4 << 10, true);
+    expect("hier_ahc_nb", HCCL_COLL_ALLGATHER, "node:6 rank:(2,3,2,3,2,3)", 4 << 10, true);
     expect("hier_ahc", HCCL_COLL_ALLGATHER, "node:3 rank:(1,2,3)", 64 << 10, true);
 }
 
