@@ -90,7 +90,7 @@ typedef struct hccl_memo {
                                these pointers mean the same objects for ever */
 } hccl_memo_t;
 
-enum { HCCL_MEMOS = 16, HCCL_REPEATS = 16 };
+enum { HCCL_MEMOS = 16, HCCL_REPEATS = 64 };
 
 /** Operations on one lane, in the order of the calls: each starts when its predecessor has ended on
  *  this rank. Operations that need no lane never wait. */
