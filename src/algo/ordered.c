@@ -17,10 +17,10 @@ typedef struct {
     hccl_runs_t runs;
 } ordered_t;
 
-static int open_ordered(ordered_t *o, const hccl_case_t *c, int algorithm, int ranks)
+static int open_ordered(ordered_t *o, const hccl_case_t *c, int algorithm)
 {
     *o = (ordered_t){.c = c, .here = hccl_node_of(c, c->me)};
-    const int rc = hccl_runs_make(c->shape, ranks, &o->runs);
+    const int rc = hccl_runs_make(c->shape, &o->runs);
 
     if (HCCL_OK != rc) {
         return rc;
@@ -37,21 +37,6 @@ static int close_ordered(ordered_t *o, int rc, hccl_plan_t **plan)
 
 /* ---- all runs at one rank of each node -------------------------------------------------------- */
 
-/* dst = the SEND of ranks from, ..., end - 1, who are of a run of my node. */
-static void fold_ranks(ordered_t *o, int pub, int from, int end, int dst, int first)
-{
-    hccl_build_fold_begin(o->b, dst, first, 1);
-    for (int rank = from; rank < end; rank++) {
-        hccl_runs_more(o->b, dst, first, rank - from);
-        if (rank == o->c->me) {
-            hccl_build_fold_own(o->b, HCCL_BASE_SEND, 0);
-        } else {
-            hccl_build_fold_peer(o->b, o->c->shape->local_of[rank], pub, 0, 0);
-        }
-    }
-    hccl_build_fold_end(o->b);
-}
-
 /* The runs of my node, each in its place of `area`, at the node's leader. */
 static void fold_runs(ordered_t *o, int pub, int area)
 {
@@ -60,15 +45,15 @@ static void fold_runs(ordered_t *o, int pub, int area)
     for (int place = runs->node[o->here.node]; place < runs->node[o->here.node + 1]; place++) {
         const int k = runs->run[place];
 
-        fold_ranks(o, pub, runs->first[k], runs->first[k + 1], area, place);
+        hccl_runs_fold(o->b, o->c, pub, runs->first[k], runs->first[k + 1], area, place);
     }
 }
 
-/* dst = the first n runs, which are all in `area`. */
-static void fold_all(ordered_t *o, int area, int n, int dst)
+/* dst = all runs, which are in `area`. */
+static void fold_all(ordered_t *o, int area, int dst)
 {
     hccl_build_fold_begin(o->b, dst, 0, 1);
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < o->runs.n; k++) {
         hccl_runs_more(o->b, dst, 0, k);
         hccl_build_fold_own(o->b, area, o->runs.place[k]);
     }
@@ -104,19 +89,20 @@ static int publish_mine(ordered_t *o, bool unasked)
 
 int hccl_algo_allreduce_hier_runs(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    const hccl_slices_t whole = {1, 0, hccl_map_even(0, 1)};
-    const hccl_team_t leaders = hccl_team_rail(c, 0);
+    const hccl_slices_t whole = {1, hccl_team_lead(c, -1), hccl_map_even(0, 1)};
+    const hccl_team_t leaders = hccl_team_leaders(c, -1);
     ordered_t o;
-    const int rc = open_ordered(&o, c, algorithm, c->shape->nranks);
+    const int rc = open_ordered(&o, c, algorithm);
 
     if (HCCL_OK == rc) {
         const int area = hccl_build_scratch(o.b, o.runs.n);
-        const int pub = publish_mine(&o, 0 == o.here.me);
+        const bool leads = hccl_team_member(&leaders);
+        const int pub = publish_mine(&o, leads);
 
-        if (0 == o.here.me) {
+        if (leads) {
             fold_runs(&o, pub, area);
             gather_runs(&o, &leaders, -1, area);
-            fold_all(&o, area, o.runs.n, HCCL_BASE_RECV);
+            fold_all(&o, area, HCCL_BASE_RECV);
         }
         hccl_part_node_spread(o.b, c, &whole, HCCL_BASE_RECV);
     }
@@ -127,7 +113,7 @@ int hccl_algo_reduce_hier_runs(const hccl_case_t *c, int algorithm, hccl_plan_t 
 {
     const hccl_team_t leaders = hccl_team_leaders(c, c->root);
     ordered_t o;
-    const int rc = open_ordered(&o, c, algorithm, c->shape->nranks);
+    const int rc = open_ordered(&o, c, algorithm);
 
     if (HCCL_OK == rc) {
         const int area = hccl_build_scratch(o.b, o.runs.n);
@@ -139,89 +125,8 @@ int hccl_algo_reduce_hier_runs(const hccl_case_t *c, int algorithm, hccl_plan_t 
             gather_runs(&o, &leaders, c->shape->node_of[c->root], area);
         }
         if (c->me == c->root) {
-            fold_all(&o, area, o.runs.n, HCCL_BASE_RECV);
+            fold_all(&o, area, HCCL_BASE_RECV);
         }
     }
     return close_ordered(&o, rc, plan);
-}
-
-/* dst = the first n runs, which my node's leader has published. */
-static void fold_before(ordered_t *o, int pub, int area, int n, int dst)
-{
-    hccl_build_fold_begin(o->b, dst, 0, 1);
-    for (int k = 0; k < n; k++) {
-        hccl_runs_more(o->b, dst, 0, k);
-        if (0 == o->here.me) {
-            hccl_build_fold_own(o->b, area, o->runs.place[k]);
-        } else {
-            hccl_build_fold_peer(o->b, 0, pub, 0, o->runs.place[k]);
-        }
-    }
-    hccl_build_fold_end(o->b);
-}
-
-/* The rank that begins the last run. */
-static int last_run(const hccl_shape_t *shape)
-{
-    int rank = shape->nranks - 1;
-
-    while (0 < rank && shape->node_of[rank - 1] == shape->node_of[rank]) {
-        rank--;
-    }
-    return rank;
-}
-
-/* The leader publishes all runs but the last one, which nobody else needs; each rank combines those before
- * its own, and its own run's ranks before itself; inclusive: and itself. What nobody reads must not be
- * published. */
-static int prefixes(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, bool inclusive)
-{
-    const hccl_shape_t *shape = c->shape;
-    const hccl_team_t leaders = hccl_team_rail(c, 0);
-    const int end = inclusive ? c->me + 1 : c->me;
-    ordered_t o;
-    const int rc = open_ordered(&o, c, algorithm, last_run(shape));
-
-    if (HCCL_OK != rc) {
-        return close_ordered(&o, rc, plan);
-    }
-    const int area = hccl_build_scratch(o.b, 0 < o.runs.n ? o.runs.n : 1);
-    const int before = hccl_build_scratch(o.b, 1), own = hccl_build_scratch(o.b, 1);
-    const int k = hccl_runs_of(&o.runs, c->me), first = o.runs.first[k];
-    const bool leads = 0 == o.here.me, behind = c->me + 1 < shape->nranks;
-    const bool asked = behind && shape->node_of[c->me + 1] == o.here.node;
-    const int pub = publish_mine(&o, !asked && (leads || k == o.runs.n));
-    const int all = hccl_build_publications(o.b, 1, o.runs.n);
-
-    if (leads) {
-        fold_runs(&o, pub, area);
-    }
-    if (first < end) {
-        fold_ranks(&o, pub, first, end, 0 == k ? HCCL_BASE_RECV : own, 0);
-    }
-    if (leads) {
-        const int last = shape->node_ranks[shape->node_start[o.here.node + 1] - 1];
-
-        gather_runs(&o, &leaders, -1, area);
-        if (1 < o.here.n && 0 < hccl_runs_of(&o.runs, last)) {
-            hccl_build_publish(o.b, all, area, 0, o.runs.n);
-        }
-    }
-    if (0 < k) {
-        fold_before(&o, all, area, k, first < end ? before : HCCL_BASE_RECV);
-    }
-    if (0 < k && first < end) {
-        hccl_part_combine(o.b, HCCL_BASE_RECV, before, own, 0, 1);
-    }
-    return close_ordered(&o, rc, plan);
-}
-
-int hccl_algo_scan_hier_runs(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
-{
-    return prefixes(c, algorithm, plan, true);
-}
-
-int hccl_algo_exscan_hier_runs(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
-{
-    return prefixes(c, algorithm, plan, false);
 }

@@ -68,7 +68,7 @@ int hccl_algo_reduce_scatter_hier_runs(const hccl_case_t *c, int algorithm, hccl
     const hccl_node_t here = hccl_node_of(c, c->me);
     const int first = c->shape->node_start[here.node];
     hccl_runs_t runs;
-    const int rc = hccl_runs_make(c->shape, n, &runs);
+    const int rc = hccl_runs_make(c->shape, &runs);
 
     if (HCCL_OK == rc && MOST_RUNS < runs.n) {
         hccl_runs_free(&runs);

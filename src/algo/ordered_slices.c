@@ -37,7 +37,7 @@ static int open_sliced(sliced_t *o, const hccl_case_t *c, int algorithm)
     const int nodes = c->shape->nnodes, slices = c->shape->min_local;
 
     *o = (sliced_t){.c = c, .here = hccl_node_of(c, c->me), .nodes = nodes};
-    const int rc = hccl_runs_make(c->shape, c->shape->nranks, &o->runs);
+    const int rc = hccl_runs_make(c->shape, &o->runs);
 
     if (HCCL_OK != rc || MOST_RUNS < o->runs.n) {
         return rc;

@@ -59,9 +59,6 @@ hccl_team_t hccl_team_ring_leaders(const hccl_case_t *c, int root);
 /** The index in my node of the rank that is in hccl_team_leaders. */
 int hccl_team_lead(const hccl_case_t *c, int root);
 
-/** The last rank of every node. */
-hccl_team_t hccl_team_last(const hccl_case_t *c);
-
 /** Members from, from + 1, ..., from + n - 1 of a team. */
 hccl_team_t hccl_team_part(const hccl_team_t *team, int from, int n);
 

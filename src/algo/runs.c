@@ -17,9 +17,9 @@ static bool begins(const hccl_shape_t *shape, int rank)
     return 0 == rank || shape->node_of[rank] != shape->node_of[rank - 1];
 }
 
-int hccl_runs_make(const hccl_shape_t *shape, int ranks, hccl_runs_t *runs)
+int hccl_runs_make(const hccl_shape_t *shape, hccl_runs_t *runs)
 {
-    const int nodes = shape->nnodes;
+    const int nodes = shape->nnodes, ranks = shape->nranks;
 
     *runs = (hccl_runs_t){.n = 0};
     for (int rank = 0; rank < ranks; rank++) {
@@ -67,9 +67,6 @@ int hccl_runs_of(const hccl_runs_t *runs, int rank)
 {
     int low = 0, high = runs->n;
 
-    if (runs->first[high] <= rank) {
-        return high;
-    }
     while (low + 1 < high) {
         const int middle = (low + high) / 2;
 
@@ -89,4 +86,45 @@ void hccl_runs_more(hccl_builder_t *b, int dst, int first, int number)
         hccl_build_fold_begin(b, dst, first, 1);
         hccl_build_fold_own(b, dst, first);
     }
+}
+
+void hccl_runs_fold(hccl_builder_t *b, const hccl_case_t *c, int pub, int from, int end, int dst,
+                    int first)
+{
+    hccl_build_fold_begin(b, dst, first, 1);
+    for (int rank = from; rank < end; rank++) {
+        hccl_runs_more(b, dst, first, rank - from);
+        if (rank == c->me) {
+            hccl_build_fold_own(b, HCCL_BASE_SEND, 0);
+        } else {
+            hccl_build_fold_peer(b, c->shape->local_of[rank], pub, 0, 0);
+        }
+    }
+    hccl_build_fold_end(b);
+}
+
+int hccl_runs_gap(const hccl_runs_t *runs, int node, int run)
+{
+    const int place = runs->place[run];
+    int all = 0;
+
+    if (place != runs->node[node]) {
+        return run - runs->run[place - 1] - 1;
+    }
+    while (all < run) {
+        all = 2 * all + 1;
+    }
+    return all;
+}
+
+int hccl_runs_gap_digits(const hccl_runs_t *runs, const hccl_shape_t *shape)
+{
+    int digits = 0;
+
+    for (int k = 0; k < runs->n; k++) {
+        while (0 < hccl_runs_gap(runs, shape->node_of[runs->first[k]], k) >> digits) {
+            digits++;
+        }
+    }
+    return digits;
 }

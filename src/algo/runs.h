@@ -20,17 +20,28 @@ typedef struct hccl_runs {
     int *node;  /* [nodes + 1] the place where a node's runs begin */
 } hccl_runs_t;
 
-/** The runs of the first `ranks` ranks. HCCL_OK or HCCL_ERR_NOMEM; free with hccl_runs_free in both
- *  cases. */
-HCCL_CHECKED int hccl_runs_make(const hccl_shape_t *shape, int ranks, hccl_runs_t *runs);
+/** HCCL_OK or HCCL_ERR_NOMEM; free with hccl_runs_free in both cases. */
+HCCL_CHECKED int hccl_runs_make(const hccl_shape_t *shape, hccl_runs_t *runs);
 void hccl_runs_free(hccl_runs_t *runs);
 
-/** The run of a rank; behind the last of them, their number. */
+/** The run of a rank. */
 int hccl_runs_of(const hccl_runs_t *runs, int rank);
 
 /** While one position is combined, before source number `number`: begins a new step if the last one has as
  *  many sources as it should. */
 void hccl_runs_more(hccl_builder_t *b, int dst, int first, int number);
+
+/** Position `first` of dst = the SEND of ranks from, ..., end - 1 of my node, which the others among
+ *  them have published under pub as a whole. */
+void hccl_runs_fold(hccl_builder_t *b, const hccl_case_t *c, int pub, int from, int end, int dst,
+                    int first);
+
+/** How many runs lie between a run and the one before it in its node. The first run of a node has before it
+ *  what all binary digits of the number of runs there make: no more than that are there. */
+int hccl_runs_gap(const hccl_runs_t *runs, int node, int run);
+
+/** Binary digits of the longest of these. */
+int hccl_runs_gap_digits(const hccl_runs_t *runs, const hccl_shape_t *shape);
 
 /** How many runs a node has. */
 static inline int hccl_runs_count(const hccl_runs_t *runs, int node)

@@ -82,17 +82,6 @@ int hccl_team_lead(const hccl_case_t *c, int root)
     return 0 <= root && node == shape->node_of[root] ? shape->local_of[root] : shape->lead[node];
 }
 
-hccl_team_t hccl_team_last(const hccl_case_t *c)
-{
-    hccl_team_t team = hccl_team_rail(c, 0);
-    const int node = c->shape->node_of[c->me];
-
-    team.at = c->shape->node_start + 1;
-    team.shift = -1;
-    team.me = c->me == hccl_team_rank(&team, node) ? node : -1;
-    return team;
-}
-
 hccl_team_t hccl_team_part(const hccl_team_t *team, int from, int n)
 {
     hccl_team_t part = *team;

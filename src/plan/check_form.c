@@ -290,7 +290,7 @@ static void check_alike(hccl_checker_t *k, int rank)
         what = "publications";
     } else if (a->apart != b->apart || a->box != b->box) {
         what = "ways for blocks of private sizes";
-    } else if (a->tmp_blocks != b->tmp_blocks) {
+    } else if (!k->copies && a->tmp_blocks != b->tmp_blocks) {
         what = "scratch";
     } else if ((NULL == a->order) != (NULL == b->order)
                || (NULL != a->order

@@ -199,6 +199,22 @@ static uint64_t halving_rounds(const traffic_t *t)
     return 2 * rounds + (p == h ? 0 : 2);
 }
 
+/* One vector to each run but the first of all, one from each but the last: none can do with less. */
+static bool from_run_to_run(const traffic_t *t)
+{
+    const uint64_t runs = runs_of(t->shape, t->node);
+    const bool first = t->node == t->shape->node_of[0];
+    const bool last = t->node == t->shape->node_of[t->shape->nranks - 1];
+    return t->in == (runs - (first ? 1 : 0)) * t->n && t->out == (runs - (last ? 1 : 0)) * t->n;
+}
+
+/* Few rounds; no rank gets more than one vector for its window and one for its gap in each. */
+static bool by_windows(const traffic_t *t)
+{
+    const uint64_t runs = runs_of(t->shape, t->node);
+    return t->rounds <= log_nodes(t) + 1 && t->in <= 2 * t->rounds * runs * t->n;
+}
+
 /* Scattered and gathered, each in the rounds of a tree. */
 static bool short_bcast(const traffic_t *t)
 {
@@ -355,6 +371,14 @@ static const struct {
     {HCCL_COLL_GATHERV, "hier", gathers_at_root, "each node's blocks in one message"},
     {HCCL_COLL_SCATTER, "hier", scatters_from_root, "each node's blocks in one message"},
     {HCCL_COLL_SCATTERV, "hier", scatters_from_root, "each node's blocks in one message"},
+    {HCCL_COLL_SCAN, "hier_chain", from_run_to_run,
+     "n into each node for each of its runs but the first of all"},
+    {HCCL_COLL_SCAN, "hier_gaps", by_windows,
+     "at most lg H + 1 rounds, of two vectors for each run"},
+    {HCCL_COLL_EXSCAN, "hier_chain", from_run_to_run,
+     "n into each node for each of its runs but the first of all"},
+    {HCCL_COLL_EXSCAN, "hier_gaps", by_windows,
+     "at most lg H + 1 rounds, of two vectors for each run"},
     {HCCL_COLL_BARRIER, "hier", log_messages, "log2 H messages out of each node"},
 };
 

@@ -86,14 +86,10 @@ static int choose(hccl_coll_t coll, const hccl_shape_t *shape, int root, size_t 
 
 /* ---- every choice knows the nodes ------------------------------------------------------------- */
 
-/* Long prefixes of ranks that are not consecutive go straight, and so do long blocks that are combined in
- * rank order (rules.def says why). What the ranks send in alltoallv and w is known to no node. */
+/* Long blocks that are combined in rank order go straight (rules.def says why). What the ranks send in alltoallv and w is known to no node. */
 static bool may_be_flat(hccl_coll_t coll, const hccl_shape_t *shape, size_t bytes, bool commutative)
 {
     switch (coll) {
-    case HCCL_COLL_SCAN:
-    case HCCL_COLL_EXSCAN:
-        return !shape->contiguous && 256 < bytes;
     case HCCL_COLL_REDUCE_SCATTER:
     case HCCL_COLL_REDUCE_SCATTER_BLOCK:
         return !commutative && 512 < bytes

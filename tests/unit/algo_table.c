@@ -173,9 +173,10 @@ static void nothing_is_offered_where_it_fails(void **state)
     assert_false(fits("tier_tree", HCCL_COLL_REDUCE, "numa:2 core:2 map:0,2,1,3", false));
     assert_true(fits("tier_tree", HCCL_COLL_BCAST, "numa:2 core:2 map:0,2,1,3", false));
     /* a prefix follows the ranks even where the operation commutes */
-    assert_true(fits("hier", HCCL_COLL_SCAN, in_order, true));
-    assert_false(fits("hier", HCCL_COLL_SCAN, alternating, true));
-    assert_false(fits("hier", HCCL_COLL_EXSCAN, alternating, true));
+    assert_true(fits("hier_gaps", HCCL_COLL_SCAN, in_order, true));
+    assert_true(fits("hier_gaps", HCCL_COLL_SCAN, alternating, true));
+    assert_true(fits("hier_chain", HCCL_COLL_EXSCAN, alternating, false));
+    assert_false(fits("hier_chain", HCCL_COLL_EXSCAN, "node:4", false));
     /* without an operation there is no order to keep */
     assert_true(fits("hier_tree", HCCL_COLL_BCAST, alternating, false));
 }
