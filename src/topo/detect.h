@@ -61,10 +61,17 @@ int hccl_detect_distance(hwloc_topology_t topology, hwloc_const_cpuset_t binding
 void hccl_detect_ports(const hccl_near_t *near, const hccl_port_choice_t *choice, hccl_card_t *card,
                        char *why, size_t whylen);
 
-/* The GID that RoCE v2 should use on a port, by the tables under `sysfs` ("/sys" but for tests):
- * an IPv4-mapped entry, else another routable one, else a link-local one; or (wanted not negative)
- * that entry. -1 and a zero GID if no such entry is of type RoCE v2. */
-int hccl_detect_gid(const char *sysfs, const char *device, int port, int wanted, uint8_t gid[16]);
+/* An entry of a port's table of GIDs. */
+typedef struct hccl_gid {
+    uint8_t gid[16];
+    int index; /* in the table */
+    bool roce_v2;
+} hccl_gid_t;
+
+/* Index of the GID that RoCE v2 should use on a port, of the n entries of its table: an IPv4-mapped
+ * one, else another routable one, else a link-local one; the first of equals; or (wanted not negative)
+ * the one with that index. -1 and a zero GID if no such entry is of type RoCE v2. */
+int hccl_detect_gid(const hccl_gid_t *table, int n, int wanted, uint8_t gid[16]);
 
 /* The system's number of the NUMA node next to a device, -1: unknown. */
 int hccl_detect_device_numa(const char *sysfs, const char *device);

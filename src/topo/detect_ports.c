@@ -46,6 +46,31 @@ static uint32_t lane_speed(uint8_t speed)
     return 0;
 }
 
+enum { MAX_GIDS = 1024 };
+
+/* One call for the whole table: most of its entries are empty, and sysfs has a file for each. */
+static int query_roce_gid(struct ibv_context *context, int number, int wanted, uint8_t gid[16])
+{
+    struct ibv_gid_entry *all = calloc(MAX_GIDS, sizeof(*all));
+    hccl_gid_t *table = calloc(MAX_GIDS, sizeof(*table));
+    int n = 0;
+
+    const ssize_t found =
+        NULL == all || NULL == table ? 0 : ibv_query_gid_table(context, all, MAX_GIDS, 0);
+    for (ssize_t i = 0; i < found; i++) {
+        if ((uint32_t) number == all[i].port_num) {
+            table[n].index = (int) all[i].gid_index;
+            table[n].roce_v2 = IBV_GID_TYPE_ROCE_V2 == all[i].gid_type;
+            memcpy(table[n].gid, all[i].gid.raw, sizeof(table[n].gid));
+            n++;
+        }
+    }
+    const int index = hccl_detect_gid(table, n, wanted, gid);
+    free(all);
+    free(table);
+    return index;
+}
+
 static void query_gid(struct ibv_context *context, uint8_t link_layer, int wanted,
                       hccl_port_t *port)
 {
@@ -54,8 +79,7 @@ static void query_gid(struct ibv_context *context, uint8_t link_layer, int wante
     port->gid_index = -1;
     if (IBV_LINK_LAYER_ETHERNET == link_layer) {
         port->link_layer = HCCL_LINK_ETHERNET;
-        port->gid_index =
-            (int16_t) hccl_detect_gid("/sys", port->name, port->number, wanted, port->gid);
+        port->gid_index = (int16_t) query_roce_gid(context, port->number, wanted, port->gid);
     } else if (IBV_LINK_LAYER_INFINIBAND == link_layer) {
         port->link_layer = HCCL_LINK_IB;
         if (0 == ibv_query_gid(context, port->number, 0, &gid)) {

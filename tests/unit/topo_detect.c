@@ -241,84 +241,62 @@ static void write_file(const char *name, const char *text)
     assert_int_equal(0, fclose(file));
 }
 
-static void add_gid(const char *device, int port, int index, const char *gid, const char *type)
-{
-    char name[100];
-
-    snprintf(name, sizeof(name), "%s/ports/%d/gids/%d", device, port, index);
-    write_file(name, gid);
-    if (NULL != type) {
-        snprintf(name, sizeof(name), "%s/ports/%d/gid_attrs/types/%d", device, port, index);
-        write_file(name, type);
+#define LOCAL4                                        \
+    {                                                 \
+        [10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1 \
     }
-}
-
-#define LOCAL4 "0000:0000:0000:0000:0000:ffff:0a00:0001\n"
-#define GLOBAL6 "2001:0db8:0000:0000:0000:0000:0000:0001\n"
-#define LINK6 "fe80:0000:0000:0000:0202:c9ff:fe00:0001\n"
-#define EMPTY "0000:0000:0000:0000:0000:0000:0000:0000\n"
-#define V1 "IB/RoCE v1\n"
-#define V2 "RoCE v2\n"
+#define GLOBAL6                          \
+    {                                    \
+        0x20, 0x01, 0x0d, 0xb8, [15] = 1 \
+    }
+#define LINK6                                                            \
+    {                                                                    \
+        0xfe, 0x80, [8] = 2, [9] = 2, [10] = 0xc9, [11] = 0xff, [15] = 1 \
+    }
+#define EMPTY \
+    {         \
+        0     \
+    }
 
 static void gid_choice(void **state)
 {
     (void) state;
     uint8_t gid[16];
-    const uint8_t ipv4[16] = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1};
-    const uint8_t ipv6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 1};
-    const uint8_t none[16] = {0};
+    const uint8_t ipv4[16] = LOCAL4, ipv6[16] = GLOBAL6, link[16] = LINK6, none[16] = EMPTY;
+    const hccl_gid_t all[] = {{LINK6, 0, false},  {LINK6, 1, true},   {GLOBAL6, 2, true},
+                              {LOCAL4, 3, true},  {LOCAL4, 4, false}, {EMPTY, 5, true},
+                              {LOCAL4, 60, true}, {GLOBAL6, 7, true}};
+    const hccl_gid_t old_ipv4[] = {
+        {LINK6, 0, true}, {EMPTY, 1, true}, {LOCAL4, 2, false}, {GLOBAL6, 30, true}};
+    const hccl_gid_t link_alone[] = {{EMPTY, 0, true}, {LINK6, 5, true}};
+    const hccl_gid_t old[] = {{LOCAL4, 0, false}, {GLOBAL6, 1, false}};
 
-    add_gid("mlx5_0", 1, 0, LINK6, V1);
-    add_gid("mlx5_0", 1, 1, LINK6, V2);
-    add_gid("mlx5_0", 1, 2, GLOBAL6, V2);
-    add_gid("mlx5_0", 1, 3, LOCAL4, V2);
-    add_gid("mlx5_0", 1, 4, LOCAL4, V1);
-    add_gid("mlx5_0", 1, 5, EMPTY, NULL);
-    add_gid("mlx5_0", 1, 6, LOCAL4, V2);
-    assert_int_equal(3, hccl_detect_gid(sysfs, "mlx5_0", 1, -1, gid));
+    assert_int_equal(3, hccl_detect_gid(all, 8, -1, gid));
     assert_memory_equal(ipv4, gid, 16);
-    /* the second port: no IPv4 with v2 */
-    add_gid("mlx5_0", 2, 0, LINK6, V2);
-    add_gid("mlx5_0", 2, 1, EMPTY, V2);
-    add_gid("mlx5_0", 2, 2, LOCAL4, V1);
-    add_gid("mlx5_0", 2, 3, GLOBAL6, V2);
-    assert_int_equal(3, hccl_detect_gid(sysfs, "mlx5_0", 2, -1, gid));
+    assert_int_equal(30, hccl_detect_gid(old_ipv4, 4, -1, gid));
     assert_memory_equal(ipv6, gid, 16);
-    /* only link-local */
-    add_gid("rxe0", 1, 0, LINK6, V2);
-    assert_int_equal(0, hccl_detect_gid(sysfs, "rxe0", 1, -1, gid));
-    /* none with v2; a table that ends at once; a device that is not there; nonsense */
-    add_gid("old0", 1, 0, LOCAL4, V1);
-    add_gid("old0", 1, 1, LOCAL4, NULL);
-    assert_int_equal(-1, hccl_detect_gid(sysfs, "old0", 1, -1, gid));
+    assert_int_equal(5, hccl_detect_gid(link_alone, 2, -1, gid));
+    assert_memory_equal(link, gid, 16);
+    assert_int_equal(-1, hccl_detect_gid(old, 2, -1, gid));
     assert_memory_equal(none, gid, 16);
-    add_gid("gap0", 1, 1, LOCAL4, V2);
-    assert_int_equal(-1, hccl_detect_gid(sysfs, "gap0", 1, -1, gid));
-    assert_int_equal(-1, hccl_detect_gid(sysfs, "absent0", 1, -1, gid));
-    add_gid("bad0", 1, 0, "hello\n", V2);
-    add_gid("bad0", 1, 1, "", V2);
-    add_gid("bad0", 1, 2, LOCAL4, V2);
-    assert_int_equal(-1, hccl_detect_gid(sysfs, "bad0", 1, -1, gid));
+    assert_int_equal(-1, hccl_detect_gid(NULL, 0, -1, gid));
 }
 
-/* The user's index: of the right type, of another one, empty, beyond the table. */
+/* The user's index: of the right type, of another one, empty, in no entry. */
 static void gid_by_index(void **state)
 {
     (void) state;
     uint8_t gid[16];
-    const uint8_t ipv6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 1};
-    const uint8_t none[16] = {0};
+    const uint8_t ipv6[16] = GLOBAL6, none[16] = EMPTY;
+    const hccl_gid_t all[] = {
+        {LOCAL4, 0, false}, {LOCAL4, 1, true}, {GLOBAL6, 20, true}, {EMPTY, 21, true}};
 
-    add_gid("mlx5_7", 1, 0, LOCAL4, V1);
-    add_gid("mlx5_7", 1, 1, LOCAL4, V2);
-    add_gid("mlx5_7", 1, 2, GLOBAL6, V2);
-    add_gid("mlx5_7", 1, 3, EMPTY, NULL);
-    assert_int_equal(2, hccl_detect_gid(sysfs, "mlx5_7", 1, 2, gid));
+    assert_int_equal(20, hccl_detect_gid(all, 4, 20, gid));
     assert_memory_equal(ipv6, gid, 16);
-    assert_int_equal(-1, hccl_detect_gid(sysfs, "mlx5_7", 1, 0, gid));
+    assert_int_equal(-1, hccl_detect_gid(all, 4, 0, gid));
     assert_memory_equal(none, gid, 16);
-    assert_int_equal(-1, hccl_detect_gid(sysfs, "mlx5_7", 1, 3, gid));
-    assert_int_equal(-1, hccl_detect_gid(sysfs, "mlx5_7", 1, 4, gid));
+    assert_int_equal(-1, hccl_detect_gid(all, 4, 21, gid));
+    assert_int_equal(-1, hccl_detect_gid(all, 4, 2, gid));
 }
 
 static void numa_of_devices(void **state)
