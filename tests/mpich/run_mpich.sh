@@ -22,7 +22,7 @@ usage() {
     cat <<EOF
 usage: ${0##*/} [--baseline] [--list] [PROGRAM...]
 Runs each program of MPICH's collective test lists once, with the rank count of the list.
-  PROGRAM     only these programs
+  PROGRAM     only these programs; PROGRAM-RANKS: with so many ranks instead
   --list      print what would run, run nothing
   --baseline  run Open MPI's default components instead, ignore known_failures.list and print each
               failure in that list's format
@@ -37,11 +37,22 @@ EOF
 # A list entry is "PROGRAM RANKS key=value...", see the suite's README. `strict` only says that a
 # program needs more than the MPI standard the suite was written for: whether it builds decides.
 # The time limits of the list are for a machine of its own; they are doubled.
-list_runs() { # FOLDER
-    awk -v long="${HCCL_CHECK_LONG:-0}" '
+list_runs() { # FOLDER PROGRAM...
+    awk -v long="${HCCL_CHECK_LONG:-0}" -v wanted="${*:2}" '
+        BEGIN {
+            n = split(wanted, words, " ")
+            for (i = 1; i <= n; i++) {
+                named[words[i]] = 1
+                if (match(words[i], /-[0-9]+$/)) {
+                    program = substr(words[i], 1, RSTART - 1)
+                    of[program] = of[program] substr(words[i], RSTART + 1) " "
+                }
+            }
+        }
         /^[[:space:]]*(#|$)/ { next }
         {
             program = $1; ranks = $2; result = "NoErrors"
+            if (wanted != "" && !(program in named) && !(program in of)) { next }
             limit = memory = args = env = skip = ""
             for (i = 3; i <= NF; i++) {
                 key = value = $i
@@ -59,7 +70,8 @@ list_runs() { # FOLDER
             if (result != "NoErrors") { skip = "unknown resultTest " result " in the list" }
             slow = limit + 0 > 400
             if (slow && long != 1) { skip = "takes minutes; part of make check-long" }
-            n = split(long == 1 && !slow ? ranks " 2 3 4 5 8" : ranks, counts, " ")
+            all = long == 1 && !slow ? ranks " 2 3 4 5 8" : ranks
+            n = split(program in of ? of[program] : all, counts, " ")
             for (i = 1; i <= n; i++) {
                 line = program "|" counts[i] "|" limit "|" memory "|" env "|" args "|" skip
                 if (!(line in seen)) { seen[line] = 1; print line }
@@ -155,9 +167,6 @@ run_one() { # INDEX PROGRAM RANKS LIMIT MEMORY ENV ARGS SKIP: prints the test's 
 run_all() { # PROGRAM...
     local program ranks limit memory env args skip index=0
     while IFS='|' read -r program ranks limit memory env args skip; do
-        if (( 0 < $# )) && [[ " $* " != *" $program "* ]]; then
-            continue
-        fi
         index=$((index + 1))
         if [[ yes == "$only_list" ]]; then
             printf '%s -np %s %s%s\n' "$program" "$ranks" "${env:+$env }" "$args"
@@ -167,7 +176,7 @@ run_all() { # PROGRAM...
             wait -n || true
         done
         run_one "$index" "$program" "$ranks" "$limit" "$memory" "$env" "$args" "$skip" &
-    done < <(list_runs "$suite")
+    done < <(list_runs "$suite" "$@")
     wait
     (( 0 < index )) || { printf 'no program of the suite is called %s\n' "$*" >&2; exit 2; }
 }
