@@ -8,24 +8,30 @@
 #include "ompi_config.h"
 
 #include "ompi/communicator/communicator.h"
+#include "ompi/datatype/ompi_datatype.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/proc/proc.h"
 
 static mca_pml_base_module_send_fn_t real_send;
 static mca_pml_base_module_isend_fn_t real_isend;
-static int64_t sent;
+static messages_t so_far;
 
-static void count(ompi_communicator_t *comm, int to)
+static void count(size_t elements, const struct ompi_datatype_t *type, ompi_communicator_t *comm,
+                  int to)
 {
     const ompi_proc_t *proc = ompi_comm_peer_lookup(comm, to);
+    size_t size;
 
-    sent += OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags) ? 0 : 1;
+    ompi_datatype_type_size(type, &size);
+    so_far.sent++;
+    so_far.bytes += (int64_t) (elements * size);
+    so_far.away += OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags) ? 0 : 1;
 }
 
 static int counting_send(const void *buffer, size_t elements, struct ompi_datatype_t *type, int to,
                          int tag, mca_pml_base_send_mode_t mode, ompi_communicator_t *comm)
 {
-    count(comm, to);
+    count(elements, type, comm, to);
     return real_send(buffer, elements, type, to, tag, mode, comm);
 }
 
@@ -33,7 +39,7 @@ static int counting_isend(const void *buffer, size_t elements, struct ompi_datat
                           int tag, mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
                           ompi_request_t **request)
 {
-    count(comm, to);
+    count(elements, type, comm, to);
     return real_isend(buffer, elements, type, to, tag, mode, comm, request);
 }
 
@@ -45,7 +51,7 @@ void messages_open(void)
     mca_pml.pml_isend = counting_isend;
 }
 
-int64_t messages_sent(void)
+messages_t messages_so_far(void)
 {
-    return sent;
+    return so_far;
 }

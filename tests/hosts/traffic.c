@@ -119,7 +119,7 @@ static struct traffic quiet_reading(void)
 
     sync_all();
     if (with_messages) {
-        reading.out = messages_sent();
+        reading.out = messages_so_far().away;
         sync_all();
         return reading;
     }

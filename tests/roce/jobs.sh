@@ -12,6 +12,11 @@ hccl_mktemp
 programs=$HCCL_BUILD_DIR/tests
 export HCCL_TEST_TIMEOUT=100
 
+# From now on each program has the same addresses every time: the emulated processor uses again what it
+# has translated, and a job starts in half of the time. Not for tests that may find an address mistaken
+# for another process's.
+same_addresses() { echo 0 >/proc/sys/kernel/randomize_va_space; }
+
 # Ends the script with skip lines where the component cannot do it.
 need_rdma() { # NAME
     if [[ 1 != "$HCCL_HAVE_VERBS" ]]; then
@@ -62,7 +67,7 @@ judge() {
     if [[ -z $why ]]; then
         hccl_ok "roce/$1"
     else
-        hccl_quote "$(grep -v 'coll/hccl info' <<<"$said" | tail -n 12)"
+        ((0 == code)) || hccl_quote "$(grep -v 'coll/hccl info' <<<"$said" | tail -n 12)"
         hccl_not_ok "roce/$1" "${why:0:300}"
     fi
 }
@@ -73,14 +78,26 @@ judge() {
 counted() { # WHAT [RANK]
     local pattern
     case $1 in
-    messages | payload | doorbells | completions | registrations | again) pattern="$1 ([0-9]+)" ;;
+    messages | payload | doorbells | completions | registrations | connections | again) pattern="$1 ([0-9]+)" ;;
     requests) pattern="work requests ([0-9]+)" ;;
     inline | copied) pattern="\(([0-9]+) $1\)" ;;
     esac
     sed -nE "s/.*, rank ${2:-[0-9]+}\]: rdma: .*$pattern.*/\1/p" <<<"$said" | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# The same of all devices of the machine together.
+# judge_left NAME: nothing is left on the devices; at rest each has one queue pair of the kernel's.
+judge_left() {
+    local devices left
+    devices=$(wc -w <<<"$HCCL_ROCE_DEVICES")
+    left="$(roce_count qp) queue pairs, $(roce_count mr) regions, $(roce_count cq) queues"
+    if [[ $left == "$devices queue pairs, 0 regions, $devices queues" ]]; then
+        hccl_ok "roce/$1: nothing is left on the devices"
+    else
+        hccl_not_ok "roce/$1: nothing is left on the devices" "$left"
+    fi
+}
+
+# Packets that all devices of the machine together have sent.
 sent_packets() {
     local device sum=0
     for device in $HCCL_ROCE_DEVICES; do

@@ -5,10 +5,18 @@
  * registration with the device stale; and how much stays registered. Plain MPI: it asks `rdma` what
  * is registered.
  *
- *   memory again|madvise|mremap|malloc|fork ROUNDS BYTES   prints "memory WAY: right"
- *   memory limit ROUNDS BYTES      uses ROUNDS buffers, and prints on each rank
+ *   memory ROUNDS BYTES WAY...     prints "memory WAY: right" for each of
+ *       again    unmapped, and mapped again at its address
+ *       over     mapped over
+ *       madvise  its pages are given back
+ *       mremap   moved away, and something else mapped where it was
+ *       malloc   freed, and allocated again at its address, from pages of its own
+ *       brk      the same, from the heap that grows and shrinks
+ *       fork     a child writes to it
+ *   memory ROUNDS BYTES limit      uses ROUNDS buffers, and prints on each rank
  *                                  "memory limit: RANK REGISTERED-BEFORE REGISTERED-AFTER"
  */
+#include <malloc.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,6 +72,12 @@ static int32_t *again(int32_t *buffer, size_t bytes)
 {
     munmap(buffer, bytes);
     return map_at(buffer, bytes);
+}
+
+static int32_t *over(int32_t *buffer, size_t bytes)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+    return buffer == mmap(buffer, bytes, PROT_READ | PROT_WRITE, flags, -1, 0) ? buffer : NULL;
 }
 
 /* Its pages are given back; the address stays. */
@@ -150,56 +164,96 @@ static void use_many(int rounds, int32_t *other, size_t bytes)
     printf("memory limit: %d %ld %ld\n", rank, before, registered());
 }
 
-static void use_changed(const char *way, int rounds, int32_t *other, size_t bytes)
+typedef int32_t *change_t(int32_t *buffer, size_t bytes);
+
+static void use_changed(const char *way, change_t *change, int rounds, int32_t *other, size_t bytes)
 {
-    const int n = (int) (bytes / sizeof(*other));
     int32_t *buffer = map_at(NULL, bytes);
 
     for (int round = 0; round < rounds; round++) {
         if (NULL == buffer) {
             fail("no memory", way, round);
-        } else if (0 == strcmp("fork", way)) {
-            use_forked(buffer, other, bytes, round);
-        } else if (0 == strcmp("malloc", way)) {
-            int32_t *some = malloc(bytes);
-            if (NULL == some) {
-                fail("no memory", way, round);
-            }
-            use(way, some, other, n, round);
-            free(some);
-        } else {
-            use(way, buffer, other, n, round);
-            buffer = 0 == strcmp("again", way)     ? again(buffer, bytes)
-                     : 0 == strcmp("madvise", way) ? advise(buffer, bytes)
-                                                   : move(buffer, bytes);
         }
+        if (NULL == change) {
+            use_forked(buffer, other, bytes, round);
+        } else {
+            use(way, buffer, other, (int) (bytes / sizeof(*buffer)), round);
+            buffer = change(buffer, bytes);
+        }
+    }
+}
+
+/* The allocator gives the memory back to the system each time, and gets it again where it was. */
+static void use_allocated(const char *way, int rounds, int32_t *other, size_t bytes)
+{
+    const bool maps = 0 == strcmp("malloc", way);
+    const void *last = NULL;
+    bool again_there = false;
+
+    mallopt(M_MMAP_MAX, maps ? 65536 : 0);
+    mallopt(M_MMAP_THRESHOLD, 65536);
+    mallopt(M_TRIM_THRESHOLD, 65536);
+    for (int round = 0; round < rounds; round++) {
+        const void *end = sbrk(0);
+        int32_t *buffer = malloc(bytes);
+        if (NULL == buffer) {
+            fail("no memory", way, round);
+        }
+        again_there = again_there || (const void *) buffer == last;
+        use(way, buffer, other, (int) (bytes / sizeof(*buffer)), round);
+        free(buffer);
+        last = maps || sbrk(0) <= end ? buffer : NULL;
+    }
+    if (!again_there) {
+        fail("the memory never came back where it was", way, rounds);
+    }
+}
+
+static void run(const char *way, int rounds, int32_t *other, size_t bytes)
+{
+    static const struct {
+        const char *way;
+        change_t *change;
+    } changes[] = {
+        {"again", again}, {"over", over}, {"madvise", advise}, {"mremap", move}, {"fork", NULL}};
+
+    if (0 == strcmp("limit", way)) {
+        use_many(rounds, other, bytes);
+        return;
+    }
+    bool known = 0 == strcmp("malloc", way) || 0 == strcmp("brk", way);
+    if (known) {
+        use_allocated(way, rounds, other, bytes);
+    }
+    for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+        if (0 == strcmp(changes[i].way, way)) {
+            known = true;
+            use_changed(way, changes[i].change, rounds, other, bytes);
+        }
+    }
+    if (!known) {
+        fail("no such way", way, 0);
     }
     if (0 == rank) {
         printf("memory %s: right\n", way);
+        fflush(stdout);
     }
 }
 
 int main(int argc, char **argv)
 {
-    static const char *const ways[] = {"again", "madvise", "mremap", "malloc", "fork", "limit"};
-    bool known = false;
-
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (size_t i = 0; 4 == argc && i < sizeof(ways) / sizeof(*ways); i++) {
-        known = known || 0 == strcmp(ways[i], argv[1]);
-    }
-    const int rounds = known ? atoi(argv[2]) : 0;
-    const size_t bytes = known ? strtoul(argv[3], NULL, 10) : 0;
+    const int rounds = 3 < argc ? atoi(argv[1]) : 0;
+    const size_t bytes = 3 < argc ? strtoul(argv[2], NULL, 10) : 0;
     int32_t *other = map_at(NULL, 0 < bytes ? bytes : 1);
     if (0 >= rounds || 4 > bytes || NULL == other) {
-        fprintf(stderr, "usage: memory again|madvise|mremap|malloc|fork|limit ROUNDS BYTES\n");
+        fprintf(stderr, "usage: memory ROUNDS BYTES WAY...\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
-    } else if (0 == strcmp("limit", argv[1])) {
-        use_many(rounds, other, bytes);
-    } else {
-        use_changed(argv[1], rounds, other, bytes);
+    }
+    for (int i = 3; i < argc; i++) {
+        run(argv[i], rounds, other, bytes);
     }
     MPI_Finalize();
     return 0;

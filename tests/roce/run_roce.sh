@@ -37,36 +37,56 @@ said() { # FILE WHAT: the number that a script says
     sed -nE "1,8s/^# $2: ([0-9]+)\$/\1/p" "$1"
 }
 
-hccl_mktemp
-output=$HCCL_TMP/output
-run() { # SCRIPT SECONDS: its exit code to `code`, what it prints to $output
-    code=0
-    "$here/vm" -n "$(said "$1" devices)" -t "$2" "$1" >"$output" || code=$?
-}
+# Two machines fit where there are two processors, and 4 GB for each.
+together=2
+free_gb=$(awk '/^MemAvailable:/ { printf "%d", $2 / 1048576 }' /proc/meminfo)
+if (($(nproc) < 2 || free_gb < 10)); then
+    together=1
+fi
 
-for script in "$here"/in_*.sh; do
-    name=$(basename "$script" .sh)
+hccl_mktemp
+
+# Runs a script in a machine of its own; what it has printed comes as a whole, when it has ended.
+run() { # SCRIPT
+    local name seconds output code=0 started=$SECONDS
+    name=$(basename "$1" .sh)
     name=${name#in_}
-    if (($# > 0)) && [[ " $* " != *" $name "* ]]; then
-        continue
-    fi
-    started=$SECONDS
-    seconds=$(said "$script" seconds)
-    run "$script" "$seconds"
+    output=$HCCL_TMP/$name
+    seconds=$(said "$1" seconds)
+    "$here/vm" -n "$(said "$1" devices)" -t "$seconds" "$1" >"$output" || code=$?
     # The limits inside a script end a job that hangs. When only the one around the machine does, its
     # kernel has stopped (rxe, when links go down), which says nothing of the component: once more.
     if ((124 == code)); then
         hccl_note "$name: the machine stopped; once more"
-        run "$script" "$seconds"
+        code=0
+        "$here/vm" -n "$(said "$1" devices)" -t "$seconds" "$1" >"$output" || code=$?
     fi
-    cat "$output"
     # Exit code 1: it has said what failed.
     case $code in
-    0) ;;
-    1) HCCL_FAILED=$((HCCL_FAILED + 1)) ;;
-    124) hccl_not_ok "roce/$name" "stopped after $seconds seconds" ;;
-    *) hccl_not_ok "roce/$name" "exit code $code" ;;
+    0 | 1) ;;
+    124) hccl_not_ok "roce/$name" "stopped after $seconds seconds" >>"$output" ;;
+    *) hccl_not_ok "roce/$name" "exit code $code" >>"$output" ;;
     esac
-    hccl_note "$name: $((SECONDS - started)) s"
-done
+    hccl_note "$name: $((SECONDS - started)) s" >>"$output"
+    (
+        flock 9
+        cat "$output"
+    ) 9>"$HCCL_TMP/lock"
+}
+
+# Those that may take the longest first.
+while read -r _ script; do
+    name=$(basename "$script" .sh)
+    if (($# > 0)) && [[ " $* " != *" ${name#in_} "* ]]; then
+        continue
+    fi
+    while (($(jobs -rp | wc -l) >= together)); do
+        wait -n || true
+    done
+    run "$script" &
+done < <(for script in "$here"/in_*.sh; do
+    echo "$(said "$script" seconds) $script"
+done | sort -rn)
+wait
+HCCL_FAILED=$(cat "$HCCL_TMP"/* | grep -c '^not ok ' || true)
 hccl_finish

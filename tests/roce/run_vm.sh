@@ -32,8 +32,8 @@ wrong() { # WORDS ARGS
 }
 wrong "no command"
 wrong "no command" -n 2
-wrong "-n wants a number from 1 to 8, not '0'" -n 0 true
-wrong "-n wants a number from 1 to 8, not 'two'" -n two true
+wrong "-n wants a number from 0 to 8, not '9'" -n 9 true
+wrong "-n wants a number from 0 to 8, not 'two'" -n two true
 wrong "-t wants a value" -t
 wrong "-m wants a number from 1024" -m 64 true
 wrong "-w wants a directory that can be written, not '/nowhere'" -w /nowhere true

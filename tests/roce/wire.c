@@ -1,17 +1,16 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls one collective again and again, checks what it delivers, and tells what the ranks sent through
- * Open MPI's point-to-point layer meanwhile: nothing, where all goes by RDMA.
+ * Calls collectives again and again, checks what they deliver, and tells what went to the devices, on
+ * their interfaces, and through Open MPI's point-to-point layer meanwhile.
  *
- *   wire allreduce|bcast BYTES CALLS
+ *   wire CALLS RANKS/OPERATION:BYTES...      for example: wire 10 2/allreduce:8 4/bcast:1048576
  *
- * BYTES is a multiple of 4. Two calls go before, which make connections. Each rank prints
- * "wire RANK MESSAGES BYTES". Exit code 1: something was wrong. It stands in front of the layer, as
- * tests/hosts/messages.c does, and knows nothing of the component.
+ * Each operation is called by the first RANKS ranks; BYTES, a multiple of 4, are those of the vector,
+ * or of a block. Two calls go before, which make connections. Then for each operation rank 0
+ * prints "wire RANKS/OPERATION:BYTES NAME=NUMBER...": the sum of all ranks, where rank I uses the
+ * device and the interface roceI. Exit code 1: something was wrong. Knows nothing of the component.
  */
-#include "ompi_config.h"
-
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,94 +18,231 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ompi/communicator/communicator.h"
-#include "ompi/datatype/ompi_datatype.h"
-#include "ompi/mca/pml/pml.h"
+#include "../hosts/messages.h"
+#include "posted.h"
 
-static mca_pml_base_module_send_fn_t real_send;
-static mca_pml_base_module_isend_fn_t real_isend;
-static long messages, payload;
+typedef enum { ALLREDUCE, BCAST, ALLGATHER, ALLTOALL, REDUCE_SCATTER, BARRIER, OPERATIONS } kind_t;
+static const char *const names[OPERATIONS] = {"allreduce", "bcast",          "allgather",
+                                              "alltoall",  "reduce_scatter", "barrier"};
 
-static void count(size_t elements, struct ompi_datatype_t *type)
+typedef struct operation {
+    const char *text;
+    int ranks;
+    kind_t kind;
+    int n; /* elements of the vector, or of a block */
+} operation_t;
+
+/* All that is counted. */
+enum {
+    CALLS,
+    SPLIT,
+    REQUESTS,
+    INLINE,
+    IMMEDIATE,
+    PAYLOAD,
+    REST,
+    COMPLETIONS,
+    MESSAGES,
+    BYTES,
+    WIRE,
+    NUMBERS
+};
+static const char *const number_names[NUMBERS] = {"doorbells", "split",       "requests",
+                                                  "inline",    "immediate",   "payload",
+                                                  "rest",      "completions", "pml_messages",
+                                                  "pml_bytes", "wire_bytes"};
+
+static int world_rank;
+
+static _Noreturn void fail(const char *what)
 {
-    size_t size;
-    ompi_datatype_type_size(type, &size);
-    messages++;
-    payload += (long) (elements * size);
+    fprintf(stderr, "wire: rank %d: %s\n", world_rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
 }
 
-static int counting_send(const void *buffer, size_t elements, struct ompi_datatype_t *type, int to,
-                         int tag, mca_pml_base_send_mode_t mode, ompi_communicator_t *comm)
+static operation_t parse(const char *text)
 {
-    count(elements, type);
-    return real_send(buffer, elements, type, to, tag, mode, comm);
-}
+    operation_t op = {.text = text, .kind = OPERATIONS};
+    char name[32];
+    int bytes = 0;
 
-static int counting_isend(const void *buffer, size_t elements, struct ompi_datatype_t *type, int to,
-                          int tag, mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
-                          ompi_request_t **request)
-{
-    count(elements, type);
-    return real_isend(buffer, elements, type, to, tag, mode, comm, request);
-}
-
-/* One call; true when all its elements are right. Values stay exact: sums of small integers. */
-static bool call(bool reduces, int32_t *from, int32_t *to, int n, int round, int rank, int ranks)
-{
-    const int others = reduces ? ranks * (ranks - 1) / 2 : 0;
-    const int factor = reduces ? ranks : 1;
-    for (int i = 0; i < n; i++) {
-        from[i] = i % 1000 + round + (reduces ? rank : 0);
-        to[i] = reduces || 0 != rank ? -1 : from[i];
-    }
-    if (reduces) {
-        MPI_Allreduce(from, to, n, MPI_INT32_T, MPI_SUM, MPI_COMM_WORLD);
-    } else {
-        MPI_Bcast(to, n, MPI_INT32_T, 0, MPI_COMM_WORLD);
-    }
-    for (int i = 0; i < n; i++) {
-        if (factor * (i % 1000 + round) + others != to[i]) {
-            printf("wire: rank %d, call %d, element %d: %d\n", rank, round, i, (int) to[i]);
-            return false;
+    if (3 == sscanf(text, "%d/%31[a-z_]:%d", &op.ranks, name, &bytes)) {
+        for (int i = 0; i < OPERATIONS; i++) {
+            op.kind = 0 == strcmp(names[i], name) ? (kind_t) i : op.kind;
         }
     }
-    return true;
+    op.n = bytes / (int) sizeof(int32_t);
+    if (OPERATIONS == op.kind || 1 > op.ranks || 0 > op.n) {
+        fail("usage: wire CALLS RANKS/OPERATION:BYTES...");
+    }
+    return op;
+}
+
+/* Element i of what one rank has for another one. Sums of some are exact. */
+static int32_t value(int i, int round, int from, int to)
+{
+    return i % 1000 + round + 3 * from + 7 * to;
+}
+
+static int32_t sum(int i, int round, int ranks, int to)
+{
+    int32_t all = 0;
+    for (int from = 0; from < ranks; from++) {
+        all += value(i, round, from, to);
+    }
+    return all;
+}
+
+/* What element i of block j is to be at the end. */
+static int32_t expected(const operation_t *op, int i, int round, int me, int j)
+{
+    switch (op->kind) {
+    case ALLREDUCE:
+        return sum(i, round, op->ranks, 0);
+    case BCAST:
+        return value(i, round, 0, 0);
+    case ALLGATHER:
+        return value(i, round, j, 0);
+    case ALLTOALL:
+        return value(i, round, j, me);
+    default:
+        return sum(i, round, op->ranks, me);
+    }
+}
+
+static void start(const operation_t *op, const int32_t *from, int32_t *to, MPI_Comm comm)
+{
+    switch (op->kind) {
+    case ALLREDUCE:
+        MPI_Allreduce(from, to, op->n, MPI_INT32_T, MPI_SUM, comm);
+        break;
+    case BCAST:
+        MPI_Bcast(to, op->n, MPI_INT32_T, 0, comm);
+        break;
+    case ALLGATHER:
+        MPI_Allgather(from, op->n, MPI_INT32_T, to, op->n, MPI_INT32_T, comm);
+        break;
+    case ALLTOALL:
+        MPI_Alltoall(from, op->n, MPI_INT32_T, to, op->n, MPI_INT32_T, comm);
+        break;
+    case REDUCE_SCATTER:
+        MPI_Reduce_scatter_block(from, to, op->n, MPI_INT32_T, MPI_SUM, comm);
+        break;
+    default:
+        MPI_Barrier(comm);
+    }
+}
+
+/* One call, and whether all its elements are right. */
+static void call(const operation_t *op, int32_t *from, int32_t *to, int round, int me,
+                 MPI_Comm comm)
+{
+    const int sends = ALLTOALL == op->kind || REDUCE_SCATTER == op->kind ? op->ranks : 1;
+    const int gets = ALLTOALL == op->kind || ALLGATHER == op->kind ? op->ranks : 1;
+
+    for (int j = 0; j < sends; j++) {
+        for (int i = 0; i < op->n; i++) {
+            from[j * op->n + i] = value(i, round, me, j);
+        }
+    }
+    for (int i = 0; i < gets * op->n; i++) {
+        to[i] = BCAST == op->kind && 0 == me ? from[i] : -1;
+    }
+    start(op, from, to, comm);
+    for (int j = 0; j < gets; j++) {
+        for (int i = 0; i < op->n; i++) {
+            if (expected(op, i, round, me, j) != to[j * op->n + i]) {
+                fail(op->text);
+            }
+        }
+    }
+}
+
+/* Bytes in Ethernet frames that this rank's interface has sent. */
+static int64_t wire_bytes(void)
+{
+    char path[100];
+    long long bytes = -1;
+
+    snprintf(path, sizeof(path), "/sys/class/net/roce%d/statistics/tx_bytes", world_rank);
+    FILE *file = fopen(path, "r");
+    if (NULL == file || 1 != fscanf(file, "%lld", &bytes)) {
+        fail("no interface of that number");
+    }
+    fclose(file);
+    return bytes;
+}
+
+static void read_numbers(int64_t numbers[NUMBERS])
+{
+    const posted_t posted = posted_so_far();
+    const messages_t messages = messages_so_far();
+
+    numbers[CALLS] = posted.calls;
+    numbers[SPLIT] = posted.split;
+    numbers[REQUESTS] = posted.requests;
+    numbers[INLINE] = posted.inlined;
+    numbers[IMMEDIATE] = posted.immediate;
+    numbers[PAYLOAD] = posted.payload;
+    numbers[REST] = posted.rest;
+    numbers[COMPLETIONS] = posted.completions;
+    numbers[MESSAGES] = messages.sent;
+    numbers[BYTES] = messages.bytes;
+    numbers[WIRE] = wire_bytes();
+}
+
+static void run(const operation_t *op, int calls, MPI_Comm comm)
+{
+    int64_t before[NUMBERS], after[NUMBERS], all[NUMBERS];
+    const size_t bytes = ((size_t) op->ranks * (size_t) op->n + 1) * sizeof(int32_t);
+    int32_t *from = malloc(bytes), *to = malloc(bytes);
+    int me;
+
+    MPI_Comm_rank(comm, &me);
+    if (NULL == from || NULL == to) {
+        fail("no memory");
+    }
+    for (int round = -2; round < calls; round++) {
+        if (0 == round) {
+            MPI_Barrier(comm);
+            read_numbers(before);
+        }
+        call(op, from, to, round, me, comm);
+    }
+    read_numbers(after);
+    for (int i = 0; i < NUMBERS; i++) {
+        after[i] -= before[i];
+    }
+    MPI_Reduce(after, all, NUMBERS, MPI_INT64_T, MPI_SUM, 0, comm);
+    if (0 == me) {
+        printf("wire %s", op->text);
+        for (int i = 0; i < NUMBERS; i++) {
+            printf(" %s=%lld", number_names[i], (long long) all[i]);
+        }
+        printf("\n");
+    }
+    free(from);
+    free(to);
 }
 
 int main(int argc, char **argv)
 {
-    int rank, ranks;
-    bool right = true;
-
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const int n = 4 == argc ? atoi(argv[2]) / 4 : 0, calls = 4 == argc ? atoi(argv[3]) : 0;
-    if (0 >= n || 0 > calls
-        || (0 != strcmp("allreduce", argv[1]) && 0 != strcmp("bcast", argv[1]))) {
-        fprintf(stderr, "usage: wire allreduce|bcast BYTES CALLS\n");
-        MPI_Abort(MPI_COMM_WORLD, 2);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    const int calls = 2 < argc ? atoi(argv[1]) : 0;
+    if (1 > calls) {
+        fail("usage: wire CALLS RANKS/OPERATION:BYTES...");
     }
-    const bool reduces = 0 == strcmp("allreduce", argv[1]);
-    int32_t *from = malloc((size_t) n * sizeof(*from)), *to = malloc((size_t) n * sizeof(*to));
-    if (NULL == from || NULL == to) {
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    for (int round = -2; right && round < calls; round++) {
-        if (0 == round) {
-            real_send = mca_pml.pml_send;
-            real_isend = mca_pml.pml_isend;
-            mca_pml.pml_send = counting_send;
-            mca_pml.pml_isend = counting_isend;
+    messages_open();
+    for (int i = 2; i < argc; i++) {
+        const operation_t op = parse(argv[i]);
+        MPI_Comm comm;
+        MPI_Comm_split(MPI_COMM_WORLD, world_rank < op.ranks ? 0 : MPI_UNDEFINED, 0, &comm);
+        if (MPI_COMM_NULL != comm) {
+            run(&op, calls, comm);
+            MPI_Comm_free(&comm);
         }
-        right = call(reduces, from, to, n, round, rank, ranks);
-    }
-    printf("wire %d %ld %ld\n", rank, messages, payload);
-    free(from);
-    free(to);
-    fflush(stdout);
-    if (!right) {
-        MPI_Abort(MPI_COMM_WORLD, 1);
     }
     MPI_Finalize();
     return 0;
