@@ -79,7 +79,9 @@ static void set_engine(void)
     hccl_engine.slots = (size_t) hccl_params.slots;
     hccl_engine.pipeline = hccl_params.pipeline;
     hccl_engine.spin = hccl_params.spin;
-    hccl_engine.split = hccl_params.split;
+    hccl_engine.dials = (hccl_dials_t){.network_first = 100 - hccl_params.split,
+                                       .radix = hccl_params.radix,
+                                       .tree_radix = hccl_params.tree_radix};
     hccl_engine.sleep_after = hccl_params.sleep_after;
     hccl_engine.shared_memory = hccl_params.shared_memory;
     hccl_engine.settings_hash = hccl_params_hash();

@@ -5,6 +5,8 @@
  */
 #include "plan_options.h"
 
+#include "worlds.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -49,7 +51,11 @@ static const char usage[] =
     "--forced      as when a parameter forces an algorithm: it gets no segments of its own\n"
     "--csv FILE    one line per algorithm, size and number of nodes\n"
     "--plot PREFIX PREFIX.svg by gnuplot: which algorithm is the fastest over size and nodes\n"
-    "--all-ranks   simulate every rank, even where some nodes stand for all\n";
+    "--all-ranks   simulate every rank, even where some nodes stand for all\n"
+    "--radix K, --tree-radix K, --split P  as the parameters coll_hccl_radix, _tree_radix, _split; "
+    "for "
+    "all\n"
+    "              that build plans\n";
 
 void plan_die(const char *format, ...)
 {
@@ -278,10 +284,41 @@ static void read_plot(plan_options_t *o, const char *value)
     o->plot = value;
 }
 
+/* As check_ranges() of the component. */
+static int limited(const char *name, const char *text, int least, int most)
+{
+    const int value = number(name, text, least);
+    if (value > most) {
+        plan_die("%s takes a number up to %d, not '%s'", name, most, text);
+    }
+    return value;
+}
+
+static void read_radix(plan_options_t *o, const char *value)
+{
+    (void) o;
+    world_dials.radix = limited("--radix", value, 2, HCCL_MOST_RADIX);
+}
+
+static void read_tree_radix(plan_options_t *o, const char *value)
+{
+    (void) o;
+    world_dials.tree_radix = limited("--tree-radix", value, 2, HCCL_MOST_RADIX);
+}
+
+static void read_split(plan_options_t *o, const char *value)
+{
+    (void) o;
+    world_dials.network_first = 100 - limited("--split", value, 0, 100);
+}
+
 static void read_remote(plan_options_t *o, const char *value)
 {
     o->remote = value;
 }
+
+/* Verbs that build plans. */
+#define BUILDERS " dump show check cost simulate choose sweep fit "
 
 /* Options and the verbs that take them, each between blanks. */
 static const struct {
@@ -303,6 +340,9 @@ static const struct {
     {"--keys", " fit ", read_keys},
     {"--csv", " sweep ", read_csv},
     {"--plot", " sweep ", read_plot},
+    {"--radix", BUILDERS, read_radix},
+    {"--tree-radix", BUILDERS, read_tree_radix},
+    {"--split", BUILDERS, read_split},
 };
 enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
 

@@ -9,6 +9,7 @@
 
 #include "plan/dump.h"
 #include "plan_options.h"
+#include "worlds.h"
 #include "select/select.h"
 
 /* ---- simulate ------------------------------------------------------------------------------- */
@@ -186,8 +187,7 @@ static void print_tape(const plan_options_t *o, const hccl_shape_t *shape, const
     char text[HCCL_DUMP_LINE];
     int round = -1;
     for (int i = 0; NULL != plans && i < shape->nranks; i++) {
-        hccl_case_t c = {
-            .coll = o->coll, .shape = shape, .me = i, .network_first = HCCL_NETWORK_FIRST};
+        hccl_case_t c = {.coll = o->coll, .shape = shape, .me = i, .dials = world_dials};
         c.root = hccl_coll_info[o->coll].rooted ? o->root : 0;
         if (HCCL_OK != hccl_algos[o->algorithm].build(&c, o->algorithm, &plans[i])) {
             plan_die("no memory");

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "sim_internal.h"
+#include "worlds.h"
 
 /* Up to so many steps of all ranks together are compared; of more, a sample of parts. */
 #define COMPARE_STEPS ((uint64_t) 30000000)
@@ -29,7 +30,7 @@ hccl_tier_t hccl_sim_tier(const hccl_shape_t *shape, int a, int b)
 int hccl_sim_build(const hccl_sim_program_t *p, int rank, hccl_plan_t **plan, char *why)
 {
     hccl_case_t c = {.coll = p->coll,
-                     .network_first = HCCL_NETWORK_FIRST,
+                     .dials = world_dials,
                      .shape = p->c.shape,
                      .me = rank,
                      .root = hccl_coll_info[p->coll].rooted ? p->c.root : 0};

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int world_network_first = HCCL_NETWORK_FIRST;
+hccl_dials_t world_dials = {.network_first = HCCL_NETWORK_FIRST};
 
 void *world_memory(size_t bytes)
 {
@@ -114,11 +114,8 @@ void world_graph_free(world_graph_t *g)
 static void fill_case(hccl_case_t *c, const hccl_algo_t *algo, const hccl_shape_t *shape, int me,
                       int nremote)
 {
-    *c = (hccl_case_t){.coll = algo->coll,
-                       .shape = shape,
-                       .me = me,
-                       .nremote = nremote,
-                       .network_first = world_network_first};
+    *c = (hccl_case_t){
+        .coll = algo->coll, .shape = shape, .me = me, .nremote = nremote, .dials = world_dials};
 }
 
 bool world_make(world_t *w, int algorithm, const hccl_shape_t *shape, const hccl_shape_t *remote,

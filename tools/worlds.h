@@ -10,8 +10,8 @@
 #include "algo/algo.h"
 #include "plan/check.h"
 
-/** Of all worlds made from now on: what hier_2d sends through the network first, in percent. */
-extern int world_network_first;
+/** Of all worlds made from now on, and of all that is simulated. */
+extern hccl_dials_t world_dials;
 
 /** A directed graph for neighbourhood collectives. */
 typedef struct world_graph {

@@ -4,7 +4,7 @@
  * Allreduce of short vectors between nodes that have several ranks: recursive multiplying in which
  * the ranks of a node talk to different nodes at the same time, so that r nodes meet in one round
  * instead of two. Any number of nodes in the fewest rounds: ceil(log(H) / log(L + 1)). Flat, every rank
- * counts as a node: ceil(log2 p), where recursive doubling takes two more if p is no power of two.
+ * counts as a node, and may send several messages in a round: ceil(log2 p) with one, where recursive doubling takes two more if p is no power of two.
  *
  * The lower bound on rounds: Bar-Noy, Kipnis, Schieber, "An optimal algorithm for computing census
  * functions in message-passing systems", Parallel Processing Letters 3 (1993). Their algorithm
@@ -33,7 +33,7 @@ typedef struct {
     level_t level[MAX_LEVELS]; /* the outermost first */
     int levels;
     int active; /* ranks of my node that exchange messages, or need what those have received */
-    int tmp;    /* scratch: what I have received */
+    int tmp;    /* scratch: what I have received; flat: as many areas as messages of a round */
 } radix_t;
 
 static int part_first(const level_t *l, int part)
@@ -68,15 +68,15 @@ static void find_levels(radix_t *x)
     }
 }
 
-/* The messages of rank i in a round: to the part i + 1 ahead, from the part i + 1 behind. Node
+/* The messages of rank i (flat: message i) in a round: to the part i + 1 ahead, from the part i + 1 behind. Node
  * number k of a part talks to the nodes of that number. Where a part is longer by one, its last node
  * hears of a shorter part from one of the nodes there, each longer part from another one. */
-static void talk(const radix_t *x, const level_t *l, int mine)
+static void talk(const radix_t *x, const level_t *l, int mine, int i)
 {
     const hccl_team_t rail = x->flat          ? hccl_team_all(x->c)
                              : 1 == x->active ? hccl_team_leaders(x->c, -1)
                                               : hccl_team_rail(x->c, x->here.me);
-    const int far = x->here.me + 1;
+    const int far = i + 1;
     const int ahead = (l->mine + far) % l->parts, behind = (l->mine - far + l->parts) % l->parts;
     const int own = part_size(l, l->mine), size = part_size(l, behind);
     const int number = x->here.node - part_first(l, l->mine);
@@ -88,23 +88,25 @@ static void talk(const radix_t *x, const level_t *l, int mine)
     if (own < part_size(l, ahead) && number == ahead % own) {
         hccl_build_send(x->b, hccl_team_rank(&rail, part_first(l, ahead) + own), mine, 0, 1);
     }
-    hccl_build_recv(x->b, hccl_team_rank(&rail, part_first(l, behind) + from), x->tmp, 0, 1);
-    hccl_build_wait(x->b);
+    hccl_build_recv(x->b, hccl_team_rank(&rail, part_first(l, behind) + from),
+                    x->tmp + (x->flat ? i : 0), 0, 1);
 }
 
 /* RECV = what the parts have, in their order, on all active ranks; `mine` is my part's. */
 static void meet(const radix_t *x, const level_t *l, int mine)
 {
-    const int pub = 1 < x->active ? hccl_build_publications(x->b, 1, 1) : 0;
+    const bool shared = 1 < x->active && !x->flat;
+    const int pub = shared ? hccl_build_publications(x->b, 1, 1) : 0;
 
     if (x->here.me >= x->active) {
         return;
     }
-    if (x->here.me + 1 < l->parts) {
-        talk(x, l, mine);
-        if (1 < x->active) {
-            hccl_build_publish(x->b, pub, x->tmp, 0, 1);
-        }
+    for (int i = x->here.me; i + 1 < l->parts; i += x->flat ? 1 : l->parts) {
+        talk(x, l, mine, i);
+    }
+    hccl_build_wait(x->b);
+    if (shared && x->here.me + 1 < l->parts) {
+        hccl_build_publish(x->b, pub, x->tmp, 0, 1);
     }
     hccl_build_fold_begin(x->b, HCCL_BASE_RECV, 0, 1);
     for (int part = 0; part < l->parts; part++) {
@@ -112,6 +114,8 @@ static void meet(const radix_t *x, const level_t *l, int mine)
 
         if (0 > receiver) {
             hccl_build_fold_own(x->b, mine, 0);
+        } else if (x->flat) {
+            hccl_build_fold_own(x->b, x->tmp + receiver, 0);
         } else if (receiver == x->here.me) {
             hccl_build_fold_own(x->b, x->tmp, 0);
         } else {
@@ -188,7 +192,7 @@ int hccl_algo_allreduce_hier_radix(const hccl_case_t *c, int algorithm, hccl_pla
     radix_t x = {.c = c,
                  .here = hccl_node_of(c, c->me),
                  .nodes = c->shape->nnodes,
-                 .ports = c->shape->min_local};
+                 .ports = hccl_part_ports(c, c->shape->min_local)};
 
     x.b = hccl_build_start(c, algorithm, 1);
     if (NULL == x.b) {
@@ -215,7 +219,7 @@ int hccl_algo_allreduce_radix(const hccl_case_t *c, int algorithm, hccl_plan_t *
     radix_t x = {.c = c,
                  .here = {.node = c->me, .n = 1},
                  .nodes = c->shape->nranks,
-                 .ports = 1,
+                 .ports = 2 > c->dials.radix ? 1 : c->dials.radix - 1,
                  .flat = true};
 
     x.b = hccl_build_start(c, algorithm, 1);
@@ -224,6 +228,9 @@ int hccl_algo_allreduce_radix(const hccl_case_t *c, int algorithm, hccl_plan_t *
     }
     find_levels(&x);
     x.tmp = hccl_build_scratch(x.b, 1);
+    for (int i = 1; i < x.active; i++) {
+        hccl_build_scratch(x.b, 1);
+    }
     meet_all(&x, HCCL_BASE_SEND);
     return hccl_build_finish(x.b, plan);
 }

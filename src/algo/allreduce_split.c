@@ -31,7 +31,7 @@ static void cut(split_t *t)
 {
     const int me = t->c->shape->local_of[t->c->me];
     hccl_team_t rail = hccl_team_ring(t->c, me);
-    const int outer = (t->c->network_first * STEPS + 50) / 100;
+    const int outer = (t->c->dials.network_first * STEPS + 50) / 100;
     const int divisor = common_divisor(outer, STEPS);
 
     t->local = t->c->shape->min_local;

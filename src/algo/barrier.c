@@ -212,7 +212,8 @@ int hccl_algo_barrier_hier_radix(const hccl_case_t *c, int algorithm, hccl_plan_
 {
     const hccl_node_t here = hccl_node_of(c, c->me);
     const int nodes = c->shape->nnodes;
-    const int radix = hccl_part_radix(nodes, hccl_part_rounds(nodes, c->shape->min_local));
+    const int radix =
+        hccl_part_radix(nodes, hccl_part_rounds(nodes, hccl_part_ports(c, c->shape->min_local)));
     hccl_builder_t *b;
 
     if (2 >= radix) {

@@ -41,7 +41,7 @@ int hccl_algo_bcast_hier_tree(const hccl_case_t *c, int algorithm, hccl_plan_t *
 
 int hccl_algo_bcast_hier_tree4(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return hierarchical_tree(c, algorithm, plan, HCCL_TREE_4NOMIAL);
+    return hierarchical_tree(c, algorithm, plan, hccl_tree_nomial(c));
 }
 
 int hccl_algo_bcast_hier_star(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
@@ -85,7 +85,8 @@ int hccl_algo_bcast_hier_radix(const hccl_case_t *c, int algorithm, hccl_plan_t 
 {
     const hccl_node_t here = hccl_node_of(c, c->me), home = hccl_node_of(c, c->root);
     const int nodes = c->shape->nnodes;
-    const int radix = hccl_part_radix(nodes, hccl_part_rounds(nodes, c->shape->min_local));
+    const int radix =
+        hccl_part_radix(nodes, hccl_part_rounds(nodes, hccl_part_ports(c, c->shape->min_local)));
 
     if (2 >= radix) {
         return hccl_algo_bcast_hier_tree(c, algorithm, plan);
@@ -172,7 +173,7 @@ int hccl_algo_bcast_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan
 int hccl_algo_bcast_tree4(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     return flat_tree(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
-                     HCCL_TREE_4NOMIAL);
+                     hccl_tree_nomial(c));
 }
 
 int hccl_algo_bcast_star(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)

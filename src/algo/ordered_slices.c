@@ -12,13 +12,13 @@
  * of a set lie H - 1 of H - 1 other nodes, who are alone. So there are L (H - 1) + 1 sets, and L (H - 1)
  * moves; and the result has to get to H - 1 nodes.
  *
- * Where there are very many runs, recursive halving and doubling among all ranks takes their place.
+ * Each run on its way takes a scratch area; so where there are very many, they come in several rounds.
  */
 #include "algo/exchange.h"
 #include "algo/runs.h"
 
-/* More would need more scratch areas than a plan can name. */
-enum { MOST_RUNS = 200 };
+/* Runs that come at once. */
+enum { AT_ONCE = 64 };
 
 typedef struct {
     const hccl_case_t *c;
@@ -29,7 +29,8 @@ typedef struct {
     hccl_slices_t slices;
     hccl_team_t rail; /* who stand for my slice */
     int first;        /* of my slice */
-    int area;         /* scratch areas: what the run at each place has combined */
+    int acc;          /* scratch area: the runs that have come */
+    int area;         /* AT_ONCE scratch areas, if there are as many runs: what each has combined */
 } sliced_t;
 
 static int open_sliced(sliced_t *o, const hccl_case_t *c, int algorithm)
@@ -39,7 +40,7 @@ static int open_sliced(sliced_t *o, const hccl_case_t *c, int algorithm)
     *o = (sliced_t){.c = c, .here = hccl_node_of(c, c->me), .nodes = nodes};
     const int rc = hccl_runs_make(c->shape, &o->runs);
 
-    if (HCCL_OK != rc || MOST_RUNS < o->runs.n) {
+    if (HCCL_OK != rc) {
         return rc;
     }
     o->b = hccl_build_start(c, algorithm, slices * nodes);
@@ -50,8 +51,9 @@ static int open_sliced(sliced_t *o, const hccl_case_t *c, int algorithm)
     o->rail = hccl_team_rail(c, o->here.me);
     o->rail.me = o->here.me < slices ? o->here.node : -1;
     o->first = o->here.me * nodes;
+    o->acc = hccl_build_scratch(o->b, slices * nodes);
     o->area = hccl_build_scratch(o->b, slices * nodes);
-    for (int k = 1; k < o->runs.n; k++) {
+    for (int i = 1; i < o->runs.n && i < AT_ONCE; i++) {
         hccl_build_scratch(o->b, slices * nodes);
     }
     return HCCL_OK;
@@ -63,63 +65,70 @@ static int close_sliced(sliced_t *o, int rc, hccl_plan_t **plan)
     return HCCL_OK == rc ? hccl_build_finish(o->b, plan) : rc;
 }
 
-/* My slice of the runs of my node. */
-static void fold_mine(sliced_t *o, int pub)
+/* My slice of a run of my node. */
+static void fold_mine(sliced_t *o, int pub, int run, int area)
 {
-    for (int place = o->runs.node[o->here.node]; place < o->runs.node[o->here.node + 1]; place++) {
-        const int k = o->runs.run[place];
+    hccl_build_fold_begin(o->b, area, o->first, o->nodes);
+    for (int rank = o->runs.first[run]; rank < o->runs.first[run + 1]; rank++) {
+        const int peer = o->c->shape->local_of[rank];
+        int begins = 0;
+        const int number = hccl_part_node_pub(&o->slices, pub, peer, o->here.me, &begins);
 
-        hccl_build_fold_begin(o->b, o->area + place, o->first, o->nodes);
-        for (int rank = o->runs.first[k]; rank < o->runs.first[k + 1]; rank++) {
-            const int peer = o->c->shape->local_of[rank];
-            int begins = 0;
-            const int number = hccl_part_node_pub(&o->slices, pub, peer, o->here.me, &begins);
-
-            if (peer == o->here.me) {
-                hccl_build_fold_own(o->b, HCCL_BASE_SEND, o->first);
-            } else {
-                hccl_build_fold_peer(o->b, peer, number, begins, o->first);
-            }
+        if (peer == o->here.me) {
+            hccl_build_fold_own(o->b, HCCL_BASE_SEND, o->first);
+        } else {
+            hccl_build_fold_peer(o->b, peer, number, begins, o->first);
         }
-        hccl_build_fold_end(o->b);
+    }
+    hccl_build_fold_end(o->b);
+}
+
+/* Each node's share of my slice of a run of my node to that node. */
+static void give(sliced_t *o, int area)
+{
+    for (int d = 1; d < o->nodes; d++) {
+        const int to = (o->here.node + d) % o->nodes;
+
+        hccl_build_send(o->b, hccl_team_rank(&o->rail, to), area, o->first + to, 1);
     }
 }
 
-/* Each node's share of my slice of my node's runs to that node. */
-static void swap(sliced_t *o)
+/* My node's share of my slice of runs from, ..., end - 1. */
+static void gather_runs(sliced_t *o, int pub, int from, int end)
 {
-    const int here = o->here.node, *start = o->runs.node;
+    for (int k = from; k < end; k++) {
+        const int node = o->c->shape->node_of[o->runs.first[k]], area = o->area + k - from;
 
-    for (int d = 1; d < o->nodes; d++) {
-        const int to = (here + d) % o->nodes, from = (here - d + o->nodes) % o->nodes;
-
-        for (int place = start[from]; place < start[from + 1]; place++) {
-            hccl_build_recv(o->b, hccl_team_rank(&o->rail, from), o->area + place, o->first + here,
-                            1);
-        }
-        for (int place = start[here]; place < start[here + 1]; place++) {
-            hccl_build_send(o->b, hccl_team_rank(&o->rail, to), o->area + place, o->first + to, 1);
+        if (node != o->here.node) {
+            hccl_build_recv(o->b, hccl_team_rank(&o->rail, node), area, o->first + o->here.node, 1);
+        } else {
+            fold_mine(o, pub, k, area);
+            give(o, area);
         }
     }
     hccl_build_wait(o->b);
 }
 
-/* dst = my node's share of my slice, combined in the order of the ranks; on those who stand for one. */
+/* dst = my node's share of my slice, combined in the order of the ranks; on those who stand for one. It is
+ * written last: it may be what is still read. */
 static void reduce_shares(sliced_t *o, int dst)
 {
     const int pub = hccl_part_node_publish(o->b, o->c, &o->slices, HCCL_BASE_SEND);
-    const int mine = o->first + o->here.node;
+    const int mine = o->first + o->here.node, runs = o->runs.n;
 
-    if (!hccl_team_member(&o->rail)) {
-        return;
+    for (int from = 0; from < runs && hccl_team_member(&o->rail); from += AT_ONCE) {
+        const int end = runs - from < AT_ONCE ? runs : from + AT_ONCE;
+
+        gather_runs(o, pub, from, end);
+        hccl_build_fold_begin(o->b, end == runs ? dst : o->acc, mine, 1);
+        if (0 < from) {
+            hccl_build_fold_own(o->b, o->acc, mine);
+        }
+        for (int k = from; k < end; k++) {
+            hccl_build_fold_own(o->b, o->area + k - from, mine);
+        }
+        hccl_build_fold_end(o->b);
     }
-    fold_mine(o, pub);
-    swap(o);
-    hccl_build_fold_begin(o->b, dst, mine, 1);
-    for (int k = 0; k < o->runs.n; k++) {
-        hccl_build_fold_own(o->b, o->area + o->runs.place[k], mine);
-    }
-    hccl_build_fold_end(o->b);
 }
 
 /* The shares of my slice to all nodes, or to one (root; -1: none). */
@@ -146,10 +155,6 @@ int hccl_algo_allreduce_hier_runs_slices(const hccl_case_t *c, int algorithm, hc
     sliced_t o;
     const int rc = open_sliced(&o, c, algorithm);
 
-    if (HCCL_OK == rc && NULL == o.b) {
-        hccl_runs_free(&o.runs);
-        return hccl_algo_allreduce_flat(c, algorithm, plan);
-    }
     if (HCCL_OK == rc) {
         reduce_shares(&o, HCCL_BASE_RECV);
         gather_shares(&o, -1, HCCL_BASE_RECV);
@@ -183,10 +188,6 @@ int hccl_algo_reduce_hier_runs_slices(const hccl_case_t *c, int algorithm, hccl_
     sliced_t o;
     const int rc = open_sliced(&o, c, algorithm);
 
-    if (HCCL_OK == rc && NULL == o.b) {
-        hccl_runs_free(&o.runs);
-        return hccl_algo_reduce_rhd(c, algorithm, plan);
-    }
     if (HCCL_OK == rc) {
         const int area = hccl_build_scratch(o.b, o.slices.n * o.nodes);
         const int base = c->me == c->root ? HCCL_BASE_RECV : area;

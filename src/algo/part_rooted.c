@@ -61,12 +61,19 @@ static void clear(const tree_t *t, int *values)
     }
 }
 
-static bool open_tree(tree_t *t, const hccl_exchange_t *x, int root, int me)
+/* false: I am no member, or there is no memory; else the caller frees t->got. */
+static bool open_tree(tree_t *t, hccl_builder_t *b, const hccl_exchange_t *x,
+                      const hccl_stream_t *s, int root)
 {
     const size_t n = (size_t) x->n;
+    const int me = s->team.me;
 
+    if (!hccl_team_member(&s->team)) {
+        return false;
+    }
     *t = (tree_t){.x = x, .root = root, .me = me, .got = malloc(4 * n * sizeof(*t->got))};
     if (NULL == t->got) {
+        hccl_build_fail(b, HCCL_ERR_NOMEM);
         return false;
     }
     t->below = t->got + n;
@@ -144,11 +151,7 @@ void hccl_part_scattering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stre
         hccl_part_gathering(b, x, s, 1, base, root);
         return;
     }
-    if (!hccl_team_member(&s->team)) {
-        return;
-    }
-    if (!open_tree(&t, x, root, s->team.me)) {
-        hccl_build_fail(b, HCCL_ERR_NOMEM);
+    if (!open_tree(&t, b, x, s, root)) {
         return;
     }
     walk(b, x, s, &t, true, base);
@@ -169,11 +172,7 @@ void hccl_part_collecting(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stre
         hccl_part_gather(b, &s->team, root, &s->map, base, base);
         return;
     }
-    if (!hccl_team_member(&s->team)) {
-        return;
-    }
-    if (!open_tree(&t, x, root, s->team.me)) {
-        hccl_build_fail(b, HCCL_ERR_NOMEM);
+    if (!open_tree(&t, b, x, s, root)) {
         return;
     }
     walk(b, x, s, &t, false, base);

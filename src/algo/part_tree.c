@@ -1,20 +1,29 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Trees over the network: binomial and 4-nomial (short messages), binary and chain (long ones,
+ * Trees over the network: binomial and k-nomial (short messages), binary and chain (long ones,
  * pipelined by segments), and the star.
  *
  * Used by algo/ only.
  */
 #include "algo/parts.h"
 
-/* Base of the numbers whose digits make the tree. */
-static int radix_of(hccl_tree_t tree)
+hccl_tree_t hccl_tree_nomial(const hccl_case_t *c)
 {
-    return HCCL_TREE_4NOMIAL == tree ? 4 : 2;
+    const int radix = c->dials.tree_radix;
+
+    return (hccl_tree_t) (HCCL_TREE_NOMIAL + (2 > radix ? HCCL_TREE_RADIX : radix));
 }
 
-/* Trees are numbered from their root, vertex 0. Every subtree of a binomial or 4-nomial tree and of a
+/* Base of the numbers whose digits make the tree, 0: it is of another kind. */
+static int radix_of(hccl_tree_t tree)
+{
+    return HCCL_TREE_BINOMIAL == tree ? 2
+           : HCCL_TREE_NOMIAL < tree  ? (int) tree - HCCL_TREE_NOMIAL
+                                      : 0;
+}
+
+/* Trees are numbered from their root, vertex 0. Every subtree of a k-nomial tree and of a
  * chain is a range of vertices that begins with its root, and the children follow in ascending order:
  * that is what makes the reduction ordered. */
 static int tree_parent(hccl_tree_t tree, int v)
@@ -22,13 +31,13 @@ static int tree_parent(hccl_tree_t tree, int v)
     const int radix = radix_of(tree);
     int stride = 1;
 
-    switch (tree) {
-    case HCCL_TREE_BINOMIAL:
-    case HCCL_TREE_4NOMIAL:
+    if (0 < radix) {
         while (0 == v / stride % radix) {
             stride *= radix;
         }
         return v - v / stride % radix * stride;
+    }
+    switch (tree) {
     case HCCL_TREE_BINARY:
         return (v - 1) / 2;
     case HCCL_TREE_STAR:
@@ -54,10 +63,10 @@ static int nomial_child(int radix, int n, int v, int k)
 /* Child number k of vertex v, -1 when there are no more. */
 static int tree_child(hccl_tree_t tree, int n, int v, int k)
 {
-    switch (tree) {
-    case HCCL_TREE_BINOMIAL:
-    case HCCL_TREE_4NOMIAL:
+    if (0 < radix_of(tree)) {
         return nomial_child(radix_of(tree), n, v, k);
+    }
+    switch (tree) {
     case HCCL_TREE_BINARY:
         return 2 > k && v < n / 2 && 2 * v + 1 + k < n ? 2 * v + 1 + k : -1;
     case HCCL_TREE_STAR:

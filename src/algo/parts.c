@@ -47,6 +47,13 @@ int hccl_part_rounds(int n, int ports)
     return rounds;
 }
 
+int hccl_part_ports(const hccl_case_t *c, int ports)
+{
+    const int most = c->dials.radix - 1;
+
+    return 0 < most && most < ports ? most : ports;
+}
+
 int hccl_part_radix(int n, int rounds)
 {
     for (int radix = 1;; radix++) {

@@ -194,6 +194,9 @@ int hccl_part_power(int n);
  *  at once: ceil(log(n) / log(ports + 1)). */
 int hccl_part_rounds(int n, int ports);
 
+/** How many others a member may talk to at once where it has `ports` to do so, by the user's word. */
+int hccl_part_ports(const hccl_case_t *c, int ports);
+
 /** Smallest radix with which so many rounds suffice for n: fewer messages, no round more. */
 int hccl_part_radix(int n, int rounds);
 
@@ -201,12 +204,15 @@ int hccl_part_radix(int n, int rounds);
 
 typedef enum {
     HCCL_TREE_BINOMIAL,
-    HCCL_TREE_4NOMIAL, /* digits to base 4 instead of bits: half as deep, three children a level */
     HCCL_TREE_BINARY,
     HCCL_TREE_CHAIN,
     HCCL_TREE_STAR,
-    HCCL_TREE_DOUBLE /* two binary trees, one for each half of the positions: count is even */
+    HCCL_TREE_DOUBLE, /* two binary trees, one for each half of the positions: count is even */
+    HCCL_TREE_NOMIAL  /* and k more: digits to base k instead of bits, k - 1 children a level */
 } hccl_tree_t;
+
+/** The k-nomial tree that the user wants. */
+hccl_tree_t hccl_tree_nomial(const hccl_case_t *c);
 
 /** Member root's operand to all members. Leaves the sends open: the caller waits, after whatever it
  *  can do meanwhile without writing the operand. */

@@ -6,7 +6,8 @@
 #include "algo/exchange.h"
 #include "algo/tiers.h"
 
-/* What happens between nodes to one slice of `cuts` positions: member root's dst = all src. */
+/* What happens between nodes to one slice of `cuts` positions: member root's dst = all src. NULL: the tree
+ * that scratch areas are reserved for. */
 typedef void (*across_t)(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
                          int dst, int first, int cuts);
 
@@ -14,12 +15,6 @@ static void across_tree(hccl_builder_t *b, const hccl_team_t *team, int root, in
                         int dst, int first, int cuts)
 {
     hccl_part_reduce(b, team, root, HCCL_TREE_BINOMIAL, tmp, src, dst, first, cuts);
-}
-
-static void across_tree4(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
-                         int dst, int first, int cuts)
-{
-    hccl_part_reduce(b, team, root, HCCL_TREE_4NOMIAL, tmp, src, dst, first, cuts);
 }
 
 static void across_star(hccl_builder_t *b, const hccl_team_t *team, int root, int tmp, int src,
@@ -185,8 +180,12 @@ static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan,
             : ring ? hccl_team_ring(c, own)
                         : hccl_team_rail(c, own);
 
-        across(b, &team, ring ? c->shape->seat[home.node] : home.node, tmp, src, dst, own * cuts,
-               cuts);
+        if (NULL == across) {
+            hccl_part_reduce(b, &team, home.node, scratch, tmp, src, dst, own * cuts, cuts);
+        } else {
+            across(b, &team, ring ? c->shape->seat[home.node] : home.node, tmp, src, dst,
+                   own * cuts, cuts);
+        }
     }
     const int pub = 1 == slices ? 0 : hccl_build_publications(b, 1, cuts);
 
@@ -218,7 +217,7 @@ int hccl_algo_reduce_hier_tree(const hccl_case_t *c, int algorithm, hccl_plan_t 
 
 int hccl_algo_reduce_hier_tree4(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return hierarchical(c, algorithm, plan, 1, 1, HCCL_TREE_4NOMIAL, across_tree4);
+    return hierarchical(c, algorithm, plan, 1, 1, hccl_tree_nomial(c), NULL);
 }
 
 int hccl_algo_reduce_hier_star(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
@@ -311,7 +310,13 @@ static int flat(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, hccl_te
     const int area = hccl_build_scratch(b, cuts);
     const int tmp = hccl_part_reduce_scratch(b, scratch, team.n, c->me == c->root, cuts);
 
-    across(b, &team, root, tmp, HCCL_BASE_SEND, c->me == c->root ? HCCL_BASE_RECV : area, 0, cuts);
+    const int dst = c->me == c->root ? HCCL_BASE_RECV : area;
+
+    if (NULL == across) {
+        hccl_part_reduce(b, &team, root, scratch, tmp, HCCL_BASE_SEND, dst, 0, cuts);
+    } else {
+        across(b, &team, root, tmp, HCCL_BASE_SEND, dst, 0, cuts);
+    }
     return hccl_build_finish(b, plan);
 }
 
@@ -322,7 +327,7 @@ int hccl_algo_reduce_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **pla
 
 int hccl_algo_reduce_tree4(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return flat(c, algorithm, plan, hccl_team_all(c), c->root, 1, HCCL_TREE_4NOMIAL, across_tree4);
+    return flat(c, algorithm, plan, hccl_team_all(c), c->root, 1, hccl_tree_nomial(c), NULL);
 }
 
 int hccl_algo_reduce_star(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)

@@ -70,9 +70,10 @@ static void deliver(hccl_hier_t *h, const hccl_case_t *c, int area, bool alone)
     }
 }
 
-/* Inside the nodes each rail's blocks are combined by who serves it, then between the nodes. Where a
- * rail serves others than its own rank, those fetch their blocks. */
-int hccl_algo_reduce_scatter_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+/* Inside the nodes each rail's blocks are combined by who serves it, then between the nodes: by the pattern
+ * of the algorithm, or straight from each node, in the order of the nodes. Where a rail serves others
+ * than its own rank, those fetch their blocks. */
+static int between_nodes(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, bool in_order)
 {
     const int n = c->shape->nranks;
     hccl_hier_t h;
@@ -81,30 +82,27 @@ int hccl_algo_reduce_scatter_hier(const hccl_case_t *c, int algorithm, hccl_plan
     if (HCCL_OK == rc) {
         const bool alone = hccl_rails_alone(&h.rails, c->me, h.x.slot);
         const int area = hccl_build_scratch(h.b, n), tmp = hccl_build_scratch(h.b, n);
+        const int dst = alone ? HCCL_BASE_RECV : area;
 
-        hccl_hier_reduce(&h, HCCL_BASE_SEND, area, tmp, alone ? HCCL_BASE_RECV : area);
+        if (in_order) {
+            hccl_hier_reduce_in_order(&h, HCCL_BASE_SEND, area, tmp, hccl_build_scratch(h.b, n),
+                                      dst);
+        } else {
+            hccl_hier_reduce(&h, HCCL_BASE_SEND, area, tmp, dst);
+        }
         deliver(&h, c, area, alone);
     }
     return hccl_hier_finish(&h, rc, plan);
 }
 
-/* The same straight from each node, combined in the order of the nodes. */
+int hccl_algo_reduce_scatter_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return between_nodes(c, algorithm, plan, false);
+}
+
 int hccl_algo_reduce_scatter_hier_pairwise(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    const int n = c->shape->nranks;
-    hccl_hier_t h;
-    const int rc = hccl_hier_start(&h, c, algorithm, HCCL_HIER_REDUCE);
-
-    if (HCCL_OK == rc) {
-        const bool alone = hccl_rails_alone(&h.rails, c->me, h.x.slot);
-        const int area = hccl_build_scratch(h.b, n), tmp = hccl_build_scratch(h.b, n);
-        const int low = hccl_build_scratch(h.b, n);
-
-        hccl_hier_reduce_in_order(&h, HCCL_BASE_SEND, area, tmp, low,
-                                  alone ? HCCL_BASE_RECV : area);
-        deliver(&h, c, area, alone);
-    }
-    return hccl_hier_finish(&h, rc, plan);
+    return between_nodes(c, algorithm, plan, true);
 }
 
 /* Among all ranks, node after node. */

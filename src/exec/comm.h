@@ -55,7 +55,7 @@ typedef enum {
 typedef struct hccl_engine {
     size_t slot_bytes[HCCL_LANES]; /* largest publication of each kind of lane, by the parameters */
     size_t slots;                  /* per ring, a power of two */
-    int split;                     /* percent that hier_2d combines inside the nodes first */
+    hccl_dials_t dials;            /* what the user says about algorithms */
     int pipeline;                  /* segments of an operation under way at once,
                                       1 to HCCL_CURSORS */
     int spin;                      /* polls between two calls of opal_progress while waiting */

@@ -33,7 +33,7 @@ static hccl_case_t case_of(const hccl_exec_t *x, const hccl_shape_t *shape)
                          .ndests = hc->ndests,
                          .sources = hc->sources,
                          .dests = hc->dests,
-                         .network_first = 100 - hccl_engine.split,
+                         .dials = hccl_engine.dials,
                          .cartesian = hc->cartesian};
 }
 

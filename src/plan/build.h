@@ -15,6 +15,17 @@
 #include "plan/plan.h"
 #include "topo/topo.h"
 
+/** What the user may say about algorithms; the same on all ranks. */
+typedef struct hccl_dials {
+    int network_first; /* hier_2d: percent of the vector that crosses the network first */
+    int radix; /* radix, hier_radix: members that meet in one round, at most; below 2: as few as
+                          the fewest rounds take */
+    int tree_radix; /* tree4, hier_tree4: base of the k-nomial tree; below 2: HCCL_TREE_RADIX */
+} hccl_dials_t;
+
+/** What the parameters say where the user does not; tools take the same. */
+enum { HCCL_NETWORK_FIRST = 25, HCCL_TREE_RADIX = 4, HCCL_MOST_RADIX = 64 };
+
 /** What a builder is given. */
 typedef struct hccl_case {
     hccl_coll_t coll;
@@ -24,12 +35,9 @@ typedef struct hccl_case {
     int nremote;                /* members of the remote group, 0 on an intra-communicator */
     int nsources, ndests;       /* neighbourhood collectives: degrees of this rank */
     const int *sources, *dests; /* their ranks; negative: MPI_PROC_NULL, no transfer */
-    int network_first;          /* hier_2d: percent of the vector that crosses the network first */
-    bool cartesian;             /* neighbours are of a Cartesian grid: 2d, 2d+1 are a pair */
+    hccl_dials_t dials;
+    bool cartesian; /* neighbours are of a Cartesian grid: 2d, 2d+1 are a pair */
 } hccl_case_t;
-
-/** What tools take for network_first; the component has a parameter, whose default is the same. */
-enum { HCCL_NETWORK_FIRST = 25 };
 
 typedef struct hccl_builder hccl_builder_t;
 

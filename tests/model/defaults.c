@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algo/algo.h"
 #include "select/select.h"
+#include "shapes.h"
 #include "../../tools/worlds.h"
 
 /* In node order, alternating, reversed, shuffled, uneven, one rank of some nodes and all of others
@@ -86,39 +88,28 @@ static int choose(hccl_coll_t coll, const hccl_shape_t *shape, int root, size_t 
 
 /* ---- every choice knows the nodes ------------------------------------------------------------- */
 
-/* Long blocks that are combined in rank order go straight (rules.def says why). What the ranks send in alltoallv and w is known to no node. */
-static bool may_be_flat(hccl_coll_t coll, const hccl_shape_t *shape, size_t bytes, bool commutative)
-{
-    switch (coll) {
-    case HCCL_COLL_REDUCE_SCATTER:
-    case HCCL_COLL_REDUCE_SCATTER_BLOCK:
-        return !commutative && 512 < bytes
-               && (!shape->contiguous
-                   || (64 << 10 < bytes && 0 == (shape->nnodes & (shape->nnodes - 1))));
-    case HCCL_COLL_ALLTOALLV:
-    case HCCL_COLL_ALLTOALLW:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static void check_hierarchical(hccl_coll_t coll, bool commutative, const char *check)
+/* Every topology of the prover's list that has several nodes, one of them with several ranks; no exceptions. An
+ * algorithm that does not publish inside nodes does not know them. */
+static void check_hierarchical(hccl_coll_t coll, bool commutative, const char *check,
+                               const shape_list_t *list)
 {
     char why[128] = "";
     const char *where = "";
 
-    for (int i = 0; i < SHAPES && '\0' == why[0]; i++) {
-        hccl_shape_t *shape = world_shape(shapes[i]);
+    for (int i = 0; i < list->n && '\0' == why[0]; i++) {
+        hccl_shape_t *shape = world_shape(list->text[i]);
+        const bool rooted = hccl_coll_info[coll].rooted;
 
-        where = shapes[i];
-        for (int s = 0; s < SIZES && '\0' == why[0]; s++) {
-            const hccl_algo_t *algo =
-                &hccl_algos[choose_for(coll, shape, 0, sizes[s], commutative)];
+        where = list->text[i];
+        for (int s = 0; s < SIZES && '\0' == why[0] && 1 < shape->nnodes && 1 < shape->max_local;
+             s++) {
+            for (int root = 0; root < (rooted ? shape->nranks : 1); root += 1 + shape->nranks / 3) {
+                const hccl_algo_t *algo =
+                    &hccl_algos[choose_for(coll, shape, root, sizes[s], commutative)];
 
-            if (0 != strncmp(algo->name, "hier", 4)
-                && !may_be_flat(coll, shape, sizes[s], commutative)) {
-                snprintf(why, sizeof(why), "%zu bytes go by %s", sizes[s], algo->name);
+                if (0 == (algo->fits & HCCL_FITS_SHARED_MEMORY)) {
+                    snprintf(why, sizeof(why), "%zu bytes go by %s", sizes[s], algo->name);
+                }
             }
         }
         hccl_shape_free(shape);
@@ -302,12 +293,16 @@ static void check_trend(hccl_coll_t coll, size_t bytes)
 
 int main(void)
 {
+    shape_list_t list;
+
+    shapes_make(&list, SHAPES_SHORT);
     for (int coll = 0; coll < HCCL_COLL_NEIGHBOR_ALLGATHER; coll++) {
-        check_hierarchical((hccl_coll_t) coll, true, "hierarchical");
+        check_hierarchical((hccl_coll_t) coll, true, "hierarchical", &list);
         if (hccl_coll_info[coll].reduces) {
-            check_hierarchical((hccl_coll_t) coll, false, "hierarchical in order");
+            check_hierarchical((hccl_coll_t) coll, false, "hierarchical in order", &list);
         }
     }
+    shapes_free(&list);
     check_rounds(HCCL_COLL_ALLREDUCE);
     check_rounds(HCCL_COLL_BARRIER);
     check_rounds(HCCL_COLL_BCAST);

@@ -232,10 +232,23 @@ static void prove_shares(proof_t *p)
 {
     static const int shares[] = {0, 6, 50, 100};
     for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]) && '\0' == p->failed[0]; i++) {
-        world_network_first = shares[i];
+        world_dials.network_first = shares[i];
         prove_intra(p);
     }
-    world_network_first = HCCL_NETWORK_FIRST;
+    world_dials.network_first = HCCL_NETWORK_FIRST;
+}
+
+/* Radix algorithms and k-nomial trees are other plans for other parameters. */
+static void prove_radix(proof_t *p)
+{
+    static const int radix[] = {2, 5};
+    for (size_t i = 0; i < sizeof(radix) / sizeof(radix[0]) && '\0' == p->failed[0]; i++) {
+        world_dials.radix = radix[i];
+        world_dials.tree_radix = radix[i];
+        prove_intra(p);
+    }
+    world_dials.radix = 0;
+    world_dials.tree_radix = 0;
 }
 
 static void prove(proof_t *p)
@@ -247,6 +260,10 @@ static void prove(proof_t *p)
         prove_intra(p);
         if (0 == strcmp("hier_2d", algo->name) && '\0' == p->failed[0]) {
             prove_shares(p);
+        }
+        if ((NULL != strstr(algo->name, "radix") || NULL != strstr(algo->name, "tree4"))
+            && '\0' == p->failed[0]) {
+            prove_radix(p);
         }
     }
     if (0 != (algo->fits & HCCL_FITS_INTER) && '\0' == p->failed[0]) {

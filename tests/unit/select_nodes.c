@@ -90,17 +90,21 @@ static void order_is_kept(void **state)
     (void) state;
     expect("hier_rhd", HCCL_COLL_ALLREDUCE, "node:3 rank:2", 64 << 10, false);
     expect("rhd", HCCL_COLL_ALLREDUCE, "node:6", 64 << 10, false);
-    expect("hier_pairwise", HCCL_COLL_REDUCE_SCATTER, "node:8 rank:2", 4 << 10, false);
+    expect("hier_runs_pairwise", HCCL_COLL_REDUCE_SCATTER, "node:8 rank:2", 4 << 10, false);
     expect("rhd", HCCL_COLL_REDUCE_SCATTER, "node:8", 4 << 10, false);
     /* ranks that are not in a row */
     expect("hier_runs", HCCL_COLL_ALLREDUCE, "node:4 rank:4 map:cyclic", 8, false);
     expect("hier_runs_slices", HCCL_COLL_ALLREDUCE, "node:4 rank:4 map:cyclic", 64 << 10, false);
     expect("hier_runs_slices", HCCL_COLL_REDUCE, "node:3 rank:(1,2,3) map:cyclic", 1 << 20, false);
     expect("hier_runs", HCCL_COLL_SCAN, "node:2 rank:4 map:cyclic", 8, true);
-    expect("hier_runs", HCCL_COLL_REDUCE_SCATTER, "node:2 rank:4 map:cyclic", 64, false);
-    expect("rhd", HCCL_COLL_REDUCE_SCATTER, "node:2 rank:4 map:cyclic", 64 << 10, false);
-    expect("rhd", HCCL_COLL_REDUCE_SCATTER, "node:8 rank:2", 1 << 20, false);
-    expect("hier_pairwise", HCCL_COLL_REDUCE_SCATTER, "node:6 rank:2", 1 << 20, false);
+    expect("hier_gaps", HCCL_COLL_EXSCAN, "node:3 rank:4", 16 << 10, true);
+    expect("hier_chain", HCCL_COLL_SCAN, "node:4 rank:2 map:cyclic", 64 << 10, false);
+    expect("chain", HCCL_COLL_SCAN, "node:4", 128 << 10, false);
+    expect("hier_runs_pairwise", HCCL_COLL_REDUCE_SCATTER, "node:2 rank:4 map:cyclic", 64, false);
+    expect("hier_runs_pairwise", HCCL_COLL_REDUCE_SCATTER, "node:2 rank:4 map:cyclic", 64 << 10,
+           false);
+    expect("hier_runs_pairwise", HCCL_COLL_REDUCE_SCATTER, "node:8 rank:2", 1 << 20, false);
+    expect("hier_runs_pairwise", HCCL_COLL_REDUCE_SCATTER, "node:6 rank:2", 1 << 20, false);
 }
 
 int main(void)
