@@ -109,6 +109,8 @@ static const hccl_way_t ways[] = {
     {"pipeline", HCCL_RAILS_SOME, .pattern = &hccl_pattern_ring, .piped = true},
     {"ahc", HCCL_RAILS_ALL, .pattern = &hccl_pattern_ring},
     {"ahc_pipeline", HCCL_RAILS_ALL, .pattern = &hccl_pattern_ring, .piped = true},
+    {"ahc_line", HCCL_RAILS_ALL, .cuts = uncut},
+    {"ahc_double_tree", HCCL_RAILS_ALL, .cuts = halves},
     {"ahc_nhr", HCCL_RAILS_ALL, .pattern = &hccl_pattern_nhr},
     {"ahc_nb", HCCL_RAILS_ALL, .pattern = &hccl_pattern_nb},
     {"ahc_pairwise", HCCL_RAILS_ALL, .pattern = &with_pairs},

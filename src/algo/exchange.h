@@ -131,9 +131,10 @@ void hccl_exchange_marked(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stre
 void hccl_part_scattering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int root,
                           int base);
 
-/** The slots of all members to the root, on the ways of gathering. */
-void hccl_part_collecting(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int root,
-                          int base);
+/** The slots of all members to the root, on the ways of gathering, for `count` teams in which I have the
+ *  same number at once. */
+void hccl_part_collecting(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int count,
+                          int root, int base);
 
 /** Every member's slot of base to all members, for `count` teams with the same members at once. */
 void hccl_part_gathering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int count,

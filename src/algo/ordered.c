@@ -71,7 +71,7 @@ static void gather_runs(ordered_t *o, const hccl_team_t *leaders, int root, int 
     } else if (0 > root) {
         hccl_part_gathering(o->b, &x, &s, 1, area, -1);
     } else {
-        hccl_part_collecting(o->b, &x, &s, root, area);
+        hccl_part_collecting(o->b, &x, &s, 1, root, area);
     }
     hccl_exchange_close(&x);
 }

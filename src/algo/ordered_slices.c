@@ -145,7 +145,7 @@ static void gather_shares(sliced_t *o, int root, int base)
     } else if (0 > root) {
         hccl_part_gathering(o->b, &x, &s, 1, base, -1);
     } else {
-        hccl_part_collecting(o->b, &x, &s, root, base);
+        hccl_part_collecting(o->b, &x, &s, 1, root, base);
     }
     hccl_exchange_close(&x);
 }

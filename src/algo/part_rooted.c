@@ -98,9 +98,9 @@ static bool open_tree(tree_t *t, hccl_builder_t *b, const hccl_exchange_t *x,
     return true;
 }
 
-/* Along the tree, away from the root or towards it. */
-static void walk(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, tree_t *t,
-                 bool away, int base)
+/* Along the tree, away from the root or towards it, for `count` teams with the same members' numbers. */
+static void walk(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int count,
+                 tree_t *t, bool away, int base)
 {
     const int rounds = hccl_exchange_rounds(x), up = t->me == t->root ? -1 : sets_out(t, t->me);
 
@@ -109,11 +109,16 @@ static void walk(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, 
     for (int k = 0; k < rounds; k++) {
         const int i = away ? rounds - 1 - k : k;
 
-        hccl_exchange_marked(b, x, s, away, hccl_team_rank(&s->team, behind(t, t->me, i)), base,
-                             t->below, i);
-        if (i == up) {
-            hccl_exchange_marked(b, x, s, !away, hccl_team_rank(&s->team, ahead_of(t, t->me, i)),
-                                 base, t->other, 0);
+        for (int j = 0; j < count; j++) {
+            const hccl_team_t *team = &s[j].team;
+
+            hccl_exchange_marked(b, x, &s[j], away, hccl_team_rank(team, behind(t, t->me, i)), base,
+                                 t->below, i);
+            if (i == up) {
+                hccl_exchange_marked(b, x, &s[j], !away,
+                                     hccl_team_rank(team, ahead_of(t, t->me, i)), base, t->other,
+                                     0);
+            }
         }
         hccl_build_wait(b);
     }
@@ -154,7 +159,7 @@ void hccl_part_scattering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stre
     if (!open_tree(&t, b, x, s, root)) {
         return;
     }
-    walk(b, x, s, &t, true, base);
+    walk(b, x, s, 1, &t, true, base);
     for (int i = 0; i < hccl_exchange_rounds(x); i++) {
         gather_rest(b, x, s, &t, t.me, ahead_of(&t, t.me, i), base, i);
         gather_rest(b, x, s, &t, behind(&t, t.me, i), t.me, base, i);
@@ -163,18 +168,20 @@ void hccl_part_scattering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stre
     free(t.got);
 }
 
-void hccl_part_collecting(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int root,
-                          int base)
+void hccl_part_collecting(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int count,
+                          int root, int base)
 {
     tree_t t;
 
     if (x->pattern->linear) {
-        hccl_part_gather(b, &s->team, root, &s->map, base, base);
+        for (int j = 0; j < count; j++) {
+            hccl_part_gather(b, &s[j].team, root, &s[j].map, base, base);
+        }
         return;
     }
     if (!open_tree(&t, b, x, s, root)) {
         return;
     }
-    walk(b, x, s, &t, false, base);
+    walk(b, x, s, count, &t, false, base);
     free(t.got);
 }

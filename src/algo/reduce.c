@@ -3,8 +3,7 @@
  *
  * Reduce: on one node, hierarchical, and flat. Only the root may touch RECV.
  */
-#include "algo/exchange.h"
-#include "algo/tiers.h"
+#include "algo/hier.h"
 
 /* What happens between nodes to one slice of `cuts` positions: member root's dst = all src. NULL: the tree
  * that scratch areas are reserved for. */
@@ -72,7 +71,7 @@ static void across_pattern(hccl_builder_t *b, const hccl_team_t *team, int root,
 
     if (HCCL_OK == hccl_exchange_open(&x, pattern, team->n)) {
         hccl_part_reducing(b, &x, &s, 1, src, acc, tmp, dst);
-        hccl_part_collecting(b, &x, &s, root, dst);
+        hccl_part_collecting(b, &x, &s, 1, root, dst);
     } else {
         hccl_build_fail(b, HCCL_ERR_NOMEM);
     }
@@ -198,6 +197,88 @@ static int hierarchical(const hccl_case_t *c, int algorithm, hccl_plan_t **plan,
         }
     }
     return hccl_build_finish(b, plan);
+}
+
+/* The slices of the root's node, from the ranks who have them to the root. */
+static void fetch_slices(const hccl_hier_t *h, int dst)
+{
+    const hccl_case_t *c = h->c;
+    const hccl_slices_t *slices = &h->slices;
+    const int own = hccl_slices_of(slices, h->here.me);
+    int widest = slices->map.widest;
+
+    for (int i = 0; 0 == slices->map.widest && i < slices->n; i++) {
+        const int count = hccl_map_count(&slices->map, i, 1);
+
+        widest = count > widest ? count : widest;
+    }
+    const int pub = hccl_build_publications(h->b, 1, widest);
+
+    if (h->here.node != c->shape->node_of[c->root]) {
+        return;
+    }
+    if (c->me != c->root) {
+        hccl_build_publish(h->b, pub, dst, hccl_map_first(&slices->map, own),
+                           hccl_map_count(&slices->map, own, 1));
+        return;
+    }
+    for (int k = 1; k < slices->n; k++) {
+        const int i = (own + k) % slices->n, first = hccl_map_first(&slices->map, i);
+
+        hccl_build_fetch(h->b, dst, first, hccl_map_count(&slices->map, i, 1), i, pub, first,
+                         first);
+    }
+}
+
+/* The same as hierarchical, by all ranks of nodes of different size. Who serves several rails has the
+ * messages of a pattern's round under way together; along trees and lines, those of several segments. */
+static int by_all_ranks(const hccl_case_t *c, int algorithm, hccl_plan_t **plan,
+                        hccl_tree_t scratch, across_t across)
+{
+    const bool at_root = c->me == c->root;
+    hccl_hier_t h;
+    const int rc = hccl_hier_start(&h, c, algorithm, HCCL_HIER_VECTOR);
+
+    if (HCCL_OK == rc) {
+        const int positions = h.rails.units * h.rails.slots;
+        const int home = hccl_rails_seat(&h.rails, c->shape->node_of[c->root]);
+        const int area = hccl_build_scratch(h.b, positions);
+        const int tmp =
+            hccl_part_reduce_scratch(h.b, scratch, c->shape->nnodes, at_root, positions);
+        const int dst = at_root ? HCCL_BASE_RECV : area;
+
+        if (NULL != across) {
+            const int src = hccl_part_node_reduce(h.b, c, &h.slices, HCCL_BASE_SEND, dst);
+
+            for (int k = 0; k < h.n; k++) {
+                const hccl_map_t *map = &h.streams[k].map;
+
+                across(h.b, &h.streams[k].team, home, tmp, src, dst, hccl_map_first(map, 0),
+                       hccl_map_count(map, 0, h.rails.slots));
+            }
+        } else {
+            hccl_hier_reduce(&h, HCCL_BASE_SEND, dst, tmp, dst);
+            hccl_part_collecting(h.b, &h.x, h.streams, h.n, home, dst);
+        }
+        fetch_slices(&h, dst);
+    }
+    return hccl_hier_finish(&h, rc, plan);
+}
+
+int hccl_algo_reduce_hier_ahc_line(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return by_all_ranks(c, algorithm, plan, HCCL_TREE_CHAIN, across_line);
+}
+
+int hccl_algo_reduce_hier_ahc_double_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return by_all_ranks(c, algorithm, plan, HCCL_TREE_DOUBLE, across_double_tree);
+}
+
+/* Reduce-scatter and gather between the nodes, of all rails at once. */
+int hccl_algo_reduce_hier_ahc_nb(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    return by_all_ranks(c, algorithm, plan, HCCL_TREE_CHAIN, NULL);
 }
 
 int hccl_algo_reduce_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)

@@ -64,6 +64,24 @@ static void bcast_to_many_nodes_has_no_long_chain(void **state)
     expect("hier_chain", HCCL_COLL_BCAST, "node:32 rank:2", 4 << 20, true);
 }
 
+static void reduce_from_many_nodes_has_no_long_chain(void **state)
+{
+    (void) state;
+    expect("hier_line", HCCL_COLL_REDUCE, "node:2 rank:4", 64 << 10, true);
+    expect("hier_tree4", HCCL_COLL_REDUCE, "node:5 rank:2", 2 << 10, true);
+    expect("hier_double_tree", HCCL_COLL_REDUCE, "node:5 rank:2", 8 << 10, true);
+    expect("hier_nb", HCCL_COLL_REDUCE, "node:9 rank:2", 8 << 10, true);
+    expect("hier_nb", HCCL_COLL_REDUCE, "node:5 rank:2", 128 << 10, true);
+    expect("hier_double_tree", HCCL_COLL_REDUCE, "node:5 rank:2", 256 << 10, true);
+    expect("hier_line", HCCL_COLL_REDUCE, "node:16 rank:2", 2 << 20, true);
+    expect("hier_double_tree", HCCL_COLL_REDUCE, "node:32 rank:2", 4 << 20, true);
+    expect("nb", HCCL_COLL_REDUCE, "node:8", 64 << 10, true);
+    expect("chain", HCCL_COLL_REDUCE, "node:8", 1 << 20, true);
+    expect("hier_tree", HCCL_COLL_REDUCE, "node:5 rank:2", 32 << 10, false);
+    expect("hier_chain", HCCL_COLL_REDUCE, "node:5 rank:2", 64 << 10, false);
+    expect("tree", HCCL_COLL_REDUCE, "node:5", 32 << 10, false);
+}
+
 static void nodes_of_different_size_use_all_ranks(void **state)
 {
     (void) state;
@@ -113,6 +131,7 @@ int main(void)
         cmocka_unit_test(odd_numbers_of_nodes_send_no_more),
         cmocka_unit_test(many_nodes_take_few_rounds),
         cmocka_unit_test(bcast_to_many_nodes_has_no_long_chain),
+        cmocka_unit_test(reduce_from_many_nodes_has_no_long_chain),
         cmocka_unit_test(nodes_of_different_size_use_all_ranks),
         cmocka_unit_test(order_is_kept),
     };
