@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "exec/layout.h"
+#include "exec/repeat_blocks.h"
 #include "exec/sides.h"
 #include "exec/wait.h"
 
@@ -109,6 +110,9 @@ static inline void combine(const hccl_repeat_t *r, const hccl_repeat_step_t *ste
 
 int hccl_repeat_run(hccl_comm_t *hc, hccl_repeat_t *r, const void *sbuf, const void *rbuf)
 {
+    if (HCCL_UNLIKELY(r->apart)) {
+        return hccl_blocks_run(hc, r, sbuf, rbuf);
+    }
     hccl_lane_t *lane = r->lane;
     char *buffers[2] = {(char *) (uintptr_t) sbuf, (char *) (uintptr_t) rbuf};
     uint64_t first_tag = lane->last + 1;
@@ -141,12 +145,22 @@ static bool is_lasting(const hccl_side_t *side)
     return NULL != side->type && ompi_datatype_is_predefined(side->type);
 }
 
+/* Bytes of the vector, of a block, or of all blocks whose sizes all ranks know. */
+static size_t whole_bytes(const hccl_exec_t *x)
+{
+    size_t units = x->units;
+    for (int i = 0; HCCL_VIEW_TABLE == x->grid && i < x->hc->size; i++) {
+        units += x->len[i];
+    }
+    return units * x->unit;
+}
+
 /* Whether the call's publications are long enough to be made in place. */
 static bool may_lend(const hccl_exec_t *x)
 {
     return x->lane_kind > HCCL_LANE_SMALL && HCCL_ZERO_COPY_NEVER != hccl_engine.zero_copy
            && (x->lane->heaps_agreed || x->lane->memory_agreed)
-           && x->units * x->unit >= hccl_engine.zero_copy_min;
+           && whole_bytes(x) >= hccl_engine.zero_copy_min;
 }
 
 /* Whether the way that a call took depends on nothing but its key and where its buffers lie. */
@@ -154,10 +168,12 @@ static bool can_be_kept(const hccl_exec_t *x)
 {
     const hccl_plan_t *plan = x->plan;
     hccl_sides_t sides = hccl_sides_of(x);
-    return !plan->apart && x->units * x->unit <= HCCL_REPEAT_BYTES && NULL != x->lane && !x->flat
-           && x->nseg * plan->nsteps <= HCCL_REPEAT_STEPS && 0 == x->nowned
-           && HCCL_VIEW_TABLE != x->grid && 0 == plan->ntmp && 0 == plan->max_requests
-           && (uint64_t) plan->npub <= x->lane->nslots / 2
+    bool blocks = hccl_repeat_has_blocks(x->call.coll);
+    return x->units * x->unit <= HCCL_REPEAT_BYTES && NULL != x->lane && !x->flat
+           && x->nseg * plan->nsteps <= HCCL_REPEAT_STEPS
+           && (blocks ? hccl_blocks_can_be_kept(x)
+                      : !plan->apart && 0 == x->nowned && 0 == plan->max_requests)
+           && 0 == plan->ntmp && (uint64_t) plan->npub <= x->lane->nslots / 2
            && (!hccl_has_send(x, &sides) || is_lasting(&x->call.send))
            && (!hccl_has_recv(x, &sides) || is_lasting(&x->call.recv))
            && (NULL == x->call.op
@@ -191,6 +207,9 @@ static bool resolve(const hccl_exec_t *x, const hccl_cursor_t *c, int base, int 
         recv = !hccl_is_scatter(x->call.coll);
     }
     const char *start = recv ? x->call.recv.buf : x->call.send.buf;
+    if (run.units > 0 && run.ptr < start) {
+        return false; /* a negative displacement */
+    }
     *buffer = recv ? HCCL_REPEAT_RECV : HCCL_REPEAT_SEND;
     *bytes = run.units * x->unit;
     *offset = *bytes > 0 ? (size_t) (run.ptr - start) : 0;
@@ -292,7 +311,10 @@ static hccl_repeat_t *make_room(hccl_repeat_t **place, const hccl_exec_t *x)
 {
     size_t steps = (size_t) (x->nseg * x->plan->nsteps) * sizeof(hccl_repeat_step_t);
     size_t sources = (size_t) (x->nseg * x->plan->nsources) * sizeof(hccl_repeat_source_t);
-    size_t bytes = sizeof(hccl_repeat_t) + steps + sources;
+    const int *passed[HCCL_BLOCKS_ARRAYS];
+    size_t arrays =
+        (size_t) (hccl_blocks_arrays(x->hc, &x->call, passed) * x->hc->size) * sizeof(int);
+    size_t bytes = sizeof(hccl_repeat_t) + steps + sources + arrays;
     hccl_repeat_t *r = *place;
     if (NULL == r || r->room < bytes) {
         free(r);
@@ -304,13 +326,29 @@ static hccl_repeat_t *make_room(hccl_repeat_t **place, const hccl_exec_t *x)
         r->room = bytes;
     }
     r->sources = (hccl_repeat_source_t *) ((char *) r->steps + steps);
+    r->arrays = (int *) ((char *) r->sources + sources);
     return r;
+}
+
+static bool keep_all(const hccl_exec_t *x, hccl_repeat_t *r)
+{
+    if (r->apart) {
+        return hccl_blocks_keep(x, r);
+    }
+    for (int seg = 0; seg < x->nseg; seg++) {
+        if (!keep_segment(x, seg, r)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void hccl_repeat_learn(const hccl_exec_t *x)
 {
     hccl_repeat_key_t key = hccl_repeat_key(x->call);
-    hccl_repeat_t **place = hccl_repeat_place(x->hc, key);
+    hccl_repeat_t **place = hccl_repeat_has_blocks(x->call.coll)
+                                ? hccl_blocks_place(x->hc, &x->call)
+                                : hccl_repeat_place(x->hc, key);
     if (!can_be_kept(x) || (x->nseg > 1 && !goes_one_way(x->plan))) {
         return;
     }
@@ -330,11 +368,10 @@ void hccl_repeat_learn(const hccl_exec_t *x)
     r->npub = (uint32_t) (x->nseg * x->plan->npub);
     r->signature = x->signature;
     r->nsteps = 0;
-    for (int seg = 0; seg < x->nseg; seg++) {
-        if (!keep_segment(x, seg, r)) {
-            r->key.coll = -1; /* no call's */
-            r->wanted = false;
-            return;
-        }
+    r->apart = 0 != x->plan->apart;
+    hccl_blocks_keep_arrays(x, r);
+    if (!keep_all(x, r)) {
+        r->key.coll = -1; /* no call's */
+        r->wanted = false;
     }
 }

@@ -9,7 +9,8 @@
  *
  * A call has a record only where nothing is left to find out: predefined types and ops, no packing,
  * no scratch, no messages, data up to HCCL_REPEAT_BYTES, the lane open, buffers that are not to be
- * published in place. With several segments, this rank must only publish or only read: then there is
+ * published in place; where blocks have sizes of their own, the same sizes and places again
+ * (repeat_blocks.h). With several segments, this rank must only publish or only read: then there is
  * nothing to be gained by overlapping its segments, and they can be done one after the other.
  * Everything else takes the long way (drive.c). Used by entry/ and by drive.c.
  */
@@ -60,9 +61,12 @@ typedef struct hccl_repeat {
     uint32_t npub;      /* publication numbers of all segments */
     uint32_t signature; /* exec.h */
     uint16_t nsteps;
+    bool apart;  /* of a plan for blocks of private sizes: repeat_blocks.c runs it */
     bool lends;  /* publications are long enough to be made in place: not for buffers in the heap */
     bool wanted; /* used since another call asked for its place */
     size_t room; /* bytes allocated */
+    int narrays; /* blocks have sizes of their own: arrays that the call must have passed alike, */
+    int *arrays; /* [narrays][ranks], one after the other; behind the sources */
     hccl_repeat_source_t *sources; /* of all steps, one after the other; behind the steps */
     hccl_repeat_step_t steps[];    /* [nsteps] */
 } hccl_repeat_t;
@@ -102,9 +106,30 @@ static inline hccl_repeat_t **hccl_repeat_place(hccl_comm_t *hc, hccl_repeat_key
     return &hc->repeats[(hash ^ hash >> 7) % HCCL_REPEATS];
 }
 
+/** Whether these buffers may be published in place, which a record does not do. */
+static inline bool hccl_repeat_lends(const hccl_repeat_t *r, const void *sbuf, const void *rbuf)
+{
+    return HCCL_UNLIKELY(r->lends)
+           && (hccl_lane_reaches(r->lane, sbuf, 1) || hccl_lane_reaches(r->lane, rbuf, 1));
+}
+
+/** The record of a blocking call whose blocks have sizes of their own (repeat_blocks.h), NULL:
+ *  take the long way. */
+hccl_repeat_t *hccl_repeat_find_blocks(hccl_comm_t *hc, const hccl_call_t *call);
+
+/** Whether that is the one to ask. */
+static inline bool hccl_repeat_has_blocks(hccl_coll_t coll)
+{
+    return HCCL_COLL_ALLGATHERV == coll || HCCL_COLL_ALLTOALLV == coll || HCCL_COLL_GATHERV == coll
+           || HCCL_COLL_SCATTERV == coll || HCCL_COLL_REDUCE_SCATTER == coll;
+}
+
 /** The record of a blocking call, NULL: take the long way. */
 static inline hccl_repeat_t *hccl_repeat_find(hccl_comm_t *hc, hccl_call_t call)
 {
+    if (hccl_repeat_has_blocks(call.coll)) {
+        return hccl_repeat_find_blocks(hc, &call);
+    }
     if (NULL != call.send.counts || NULL != call.recv.counts) {
         return NULL; /* the sizes of blocks are in no key */
     }
@@ -113,11 +138,7 @@ static inline hccl_repeat_t *hccl_repeat_find(hccl_comm_t *hc, hccl_call_t call)
     if (NULL == r || !hccl_repeat_is(r, key)) {
         return NULL;
     }
-    return HCCL_UNLIKELY(r->lends)
-                   && (hccl_lane_reaches(r->lane, call.send.buf, 1)
-                       || hccl_lane_reaches(r->lane, call.recv.buf, 1))
-               ? NULL
-               : r;
+    return hccl_repeat_lends(r, call.send.buf, call.recv.buf) ? NULL : r;
 }
 
 /** Runs a call to its end by its record. */

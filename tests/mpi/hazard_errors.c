@@ -132,6 +132,74 @@ static void p84_sizes(struct hz_ctx *hz)
     }
 }
 
+/* The same on one communicator, by readers whose calls are alike: what they know of the sizes is kept
+ * from call to call, and what comes differs. */
+static void p84_again(struct hz_ctx *hz)
+{
+    static const int sent[] = {100, 100, 100, 60, 100, 140, 100, 20000, 100, 1, 100};
+    enum { ROOM_AGAIN = 100, CALLS = sizeof(sent) / sizeof(sent[0]) };
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    for (int k = 0; k < 3 * CALLS; k++) {
+        const int coll = k / CALLS, n = sent[k % CALLS];
+        const bool receives = 2 == coll ? 0 == hz->rank : 0 != hz->rank;
+        struct hz_buf in = hz_buf_new((size_t) n * sizeof(int));
+        struct hz_buf out = hz_buf_new(ROOM_AGAIN * sizeof(int));
+        int class = MPI_SUCCESS;
+
+        hz_fill_ints(hz_ints(&in), hz->rank, 0, (size_t) n);
+        int rc = differ_once(hz, comm, coll, n, ROOM_AGAIN, hz_ints(&in), hz_ints(&out));
+        if (MPI_SUCCESS != rc) {
+            MPI_Error_class(rc, &class);
+        }
+        HZ_CHECK(hz, (receives && n > ROOM_AGAIN ? MPI_ERR_TRUNCATE : MPI_SUCCESS) == class,
+                 "call %d: class %d, though %d ints came for %d", k, class, n, ROOM_AGAIN);
+        if (receives) {
+            hz_check_ints(hz, hz_ints(&out), 2 == coll ? 1 : 0, 0,
+                          (size_t) (n < ROOM_AGAIN ? n : ROOM_AGAIN), "what fits");
+        }
+        hz_buf_end(hz, &in, "sent");
+        hz_buf_end(hz, &out, "received");
+    }
+}
+
+/* Blocks of one size in other places, and of other sizes in the same places, in turn: ranks keep what
+ * they know of such calls apart, though first and last numbers are alike. */
+static void p84_places(struct hz_ctx *hz)
+{
+    enum { WIDE = 16, VARIANTS = 6 };
+    const int p = hz->size, me = hz->rank;
+
+    for (int k = 0; k < 24 * VARIANTS; k++) {
+        const int variant = (k * k + k / 5) % VARIANTS;
+        int scounts[p], rcounts[p], places[p];
+        struct hz_buf in = hz_buf_new((size_t) (p * WIDE) * sizeof(int));
+        struct hz_buf out = hz_buf_new((size_t) (p * WIDE) * sizeof(int));
+
+        for (int i = 0; i < p; i++) {
+            const bool middle = 0 < i && i < p - 1;
+            /* Sizes in the middle depend on the variant and on both ranks alike. */
+            scounts[i] = middle && 0 < me && me < p - 1 ? 1 + (i + me + variant) % 3 : 2;
+            rcounts[i] = scounts[i];
+            places[i] = WIDE * (middle && variant > 2 ? p - 1 - i : i) + (middle ? variant % 3 : 0);
+        }
+        for (int i = 0; i < p; i++) {
+            hz_fill_ints(hz_ints(&in) + places[i], me, (size_t) (1000 * k + 10 * i),
+                         (size_t) scounts[i]);
+        }
+        MPI_Alltoallv(hz_ints(&in), scounts, places, MPI_INT, hz_ints(&out), rcounts, places,
+                      MPI_INT, MPI_COMM_WORLD);
+        for (int i = 0; i < p; i++) {
+            hz_check_ints(hz, hz_ints(&out) + places[i], i, (size_t) (1000 * k + 10 * me),
+                          (size_t) rcounts[i], "a block");
+        }
+        hz_buf_end(hz, &in, "sent");
+        hz_buf_end(hz, &out, "received");
+    }
+}
+
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 /* An operation that cannot start, for its packed data would need 2 PB: waiting for it tells. */
 static void p84_persistent(struct hz_ctx *hz)
@@ -190,6 +258,8 @@ int main(int argc, char **argv)
         {"P83", 2, p83},
         {"P84", 2, p84},
         {"P84c", 2, p84_sizes},
+        {"P84d", 2, p84_again},
+        {"P84e", 2, p84_places},
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
         {"P84b", 1, p84_persistent},
 #endif

@@ -1,0 +1,270 @@
+/*
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * See repeat_blocks.h. What a plan for blocks of private sizes does in its first segment is known from
+ * the sizes of this rank's blocks, as long as peers keep to theirs: so a record holds its copies and
+ * the pieces that are not empty, and messages not at all. Where a peer does not, the record does what
+ * apart.c would.
+ */
+#include "exec/repeat_blocks.h"
+
+#include <string.h>
+
+#include "exec/apart.h"
+#include "exec/layout.h"
+#include "exec/sides.h"
+#include "exec/wait.h"
+
+/* Most ranks: beyond it, comparing the arrays takes as long as finding the way. */
+#define MOST_RANKS 64
+
+/* Longest block: beyond it, finding the way costs little. */
+#define LONGEST_BYTES ((size_t) 32768)
+
+/* ---- arrays ----------------------------------------------------------------------------------- */
+
+static int add_side(const hccl_side_t *side, const int **to)
+{
+    int n = 0;
+    if (NULL != side->counts) {
+        to[n++] = side->counts;
+    }
+    if (NULL != side->displs) {
+        to[n++] = side->displs;
+    }
+    return n;
+}
+
+static bool sends_blocks(const hccl_comm_t *hc, const hccl_call_t *call)
+{
+    switch (call->coll) {
+    case HCCL_COLL_SCATTERV:
+        return hc->rank == call->root;
+    case HCCL_COLL_ALLTOALLV:
+        return MPI_IN_PLACE != call->send.buf;
+    default:
+        return HCCL_COLL_REDUCE_SCATTER == call->coll;
+    }
+}
+
+static bool receives_blocks(const hccl_comm_t *hc, const hccl_call_t *call)
+{
+    return HCCL_COLL_GATHERV == call->coll
+               ? hc->rank == call->root
+               : HCCL_COLL_ALLGATHERV == call->coll || HCCL_COLL_ALLTOALLV == call->coll;
+}
+
+int hccl_blocks_arrays(const hccl_comm_t *hc, const hccl_call_t *call,
+                       const int *to[HCCL_BLOCKS_ARRAYS])
+{
+    int n = 0;
+    if (hc->remote_size > 0) {
+        return 0; /* no such call has a record */
+    }
+    if (sends_blocks(hc, call)) {
+        n = add_side(&call->send, to);
+    }
+    if (receives_blocks(hc, call)) {
+        n += add_side(&call->recv, to + n);
+    }
+    return n;
+}
+
+hccl_repeat_t **hccl_blocks_place(hccl_comm_t *hc, const hccl_call_t *call)
+{
+    const int *arrays[HCCL_BLOCKS_ARRAYS];
+    hccl_repeat_key_t key = hccl_repeat_key(*call);
+    int n = hccl_blocks_arrays(hc, call, arrays);
+    for (int i = 0; i < n; i++) {
+        /* Two numbers of each: calls that differ in others alone take each other's place. */
+        key.scount = key.scount * 7 + (size_t) (unsigned) arrays[i][0]
+                     + (size_t) (unsigned) arrays[i][hc->size - 1] * 3;
+    }
+    return hccl_repeat_place(hc, key);
+}
+
+void hccl_blocks_keep_arrays(const hccl_exec_t *x, hccl_repeat_t *r)
+{
+    const int *arrays[HCCL_BLOCKS_ARRAYS];
+    size_t ranks = (size_t) x->hc->size;
+    r->narrays = hccl_blocks_arrays(x->hc, &x->call, arrays);
+    for (int i = 0; i < r->narrays; i++) {
+        memcpy(r->arrays + (size_t) i * ranks, arrays[i], ranks * sizeof(int));
+    }
+}
+
+hccl_repeat_t *hccl_repeat_find_blocks(hccl_comm_t *hc, const hccl_call_t *call)
+{
+    const int *arrays[HCCL_BLOCKS_ARRAYS];
+    if (hc->size > MOST_RANKS || hc->remote_size > 0) {
+        return NULL;
+    }
+    hccl_repeat_t *r = *hccl_blocks_place(hc, call);
+    if (NULL == r || !hccl_repeat_is(r, hccl_repeat_key(*call))
+        || hccl_blocks_arrays(hc, call, arrays) != r->narrays) {
+        return NULL;
+    }
+    size_t ranks = (size_t) hc->size;
+    for (int i = 0; i < r->narrays; i++) {
+        if (0 != memcmp(r->arrays + (size_t) i * ranks, arrays[i], ranks * sizeof(int))) {
+            return NULL;
+        }
+    }
+    return hccl_repeat_lends(r, call->send.buf, call->recv.buf) ? NULL : r;
+}
+
+/* ---- learning --------------------------------------------------------------------------------- */
+
+bool hccl_blocks_can_be_kept(const hccl_exec_t *x)
+{
+    const hccl_plan_t *plan = x->plan;
+    /* Beside tables of addresses, and what the walk needs for messages, nothing was allocated: no
+     * block had to be packed. */
+    int owned = (HCCL_VIEW_TABLE == x->send.kind) + (HCCL_VIEW_TABLE == x->recv.kind)
+                + (plan->max_requests > 0);
+    if (x->hc->size > MOST_RANKS || owned != x->nowned || NULL != x->staged_recv || x->nseg > 1) {
+        return false;
+    }
+    return plan->apart ? 0 == plan->box && !hccl_sides_of(x).in_place : 0 == plan->max_requests;
+}
+
+/* A block as the user described it: a peer may have sent less than that this time. */
+static bool resolve(const hccl_exec_t *x, int base, int position, hccl_repeat_step_t *to)
+{
+    bool recv = HCCL_BASE_RECV == base;
+    const hccl_view_t *view = recv ? &x->recv : &x->send;
+    const hccl_side_t *side = recv ? &x->call.recv : &x->call.send;
+    int block = hccl_block_of(x->plan, position);
+    const char *at = HCCL_VIEW_OWN == view->kind ? view->base : view->addr[block];
+    const char *start = side->buf;
+    to->buffer = recv ? HCCL_REPEAT_RECV : HCCL_REPEAT_SEND;
+    to->bytes = hccl_units_of(x, side, HCCL_VIEW_OWN == view->kind ? 0 : block);
+    to->offset = 0;
+    if (to->bytes > 0 && (NULL == start || at < start)) {
+        return false; /* MPI_BOTTOM, or a negative displacement */
+    }
+    if (to->bytes > 0) {
+        to->offset = (size_t) (at - start);
+    }
+    return to->bytes <= hccl_min(LONGEST_BYTES, x->piece);
+}
+
+/* One step; *nothing: it does nothing in calls like this. */
+static bool keep_step(const hccl_exec_t *x, const hccl_step_t *step, hccl_repeat_step_t *to,
+                      hccl_repeat_source_t *source, bool *nothing)
+{
+    hccl_repeat_step_t from;
+    /* Without operand: only says what was read, which the record does at its end. */
+    *nothing = HCCL_STEP_WAIT == step->kind || 0 == step->count;
+    if (*nothing) {
+        return true;
+    }
+    *to = (hccl_repeat_step_t){.publishes = HCCL_STEP_PUBLISH == step->kind,
+                               .number = (uint32_t) step->pub};
+    if (1 != step->count || !resolve(x, step->base, step->first, to)) {
+        return false;
+    }
+    to->copy = to->publishes ? hccl_copy_give(to->bytes) : memcpy;
+    /* No block is long enough for a message. */
+    *nothing = 0 == to->bytes || HCCL_HOW_LONG == step->how;
+    if (*nothing || to->publishes) {
+        return true;
+    }
+    const hccl_source_t *where = &x->plan->sources[step->src];
+    to->nsrc = 1;
+    *source = (hccl_repeat_source_t){.peer = where->peer, .number = (uint32_t) where->base};
+    if (HCCL_STEP_COPY == step->kind) {
+        if (!resolve(x, where->base, where->first, &from) || from.bytes > to->bytes) {
+            return false;
+        }
+        to->bytes = from.bytes;
+        source->number = from.buffer;
+        source->offset = from.offset;
+        *nothing = 0 == from.bytes;
+    }
+    return true;
+}
+
+bool hccl_blocks_keep(const hccl_exec_t *x, hccl_repeat_t *r)
+{
+    hccl_repeat_source_t *source = r->sources;
+    r->npub = (uint32_t) (HCCL_APART_TAGS + (uint64_t) x->plan->npub);
+    for (int i = 0; i < x->plan->nsteps; i++) {
+        bool nothing;
+        hccl_repeat_step_t *to = &r->steps[r->nsteps];
+        if (!keep_step(x, &x->plan->steps[i], to, source, &nothing)) {
+            return false;
+        }
+        if (!nothing) {
+            source += to->nsrc;
+            r->nsteps++;
+        }
+    }
+    return true;
+}
+
+/* ---- running ---------------------------------------------------------------------------------- */
+
+static void publish(const hccl_repeat_t *r, const hccl_repeat_step_t *step, uint64_t tag,
+                    const char *from)
+{
+    hccl_lane_t *lane = r->lane;
+    hccl_wait_t wait = {0};
+    while (!hccl_lane_has_room_after_gap(lane, tag)) {
+        hccl_wait_pause(&wait, lane, false);
+    }
+    hccl_wait_moved(&wait);
+    hccl_slot_t *slot = hccl_lane_slot(lane, tag);
+    hccl_fill(slot, from, step->bytes, step->copy);
+    hccl_lane_publish(slot, tag, r->signature, step->bytes);
+}
+
+static int fetch(const hccl_repeat_t *r, const hccl_repeat_step_t *step, int peer, uint64_t tag,
+                 char *to)
+{
+    hccl_lane_t *lane = r->lane;
+    hccl_wait_t wait = {0};
+    hccl_slot_t *slot;
+    while (NULL == (slot = hccl_lane_peek(lane, peer, tag))) {
+        hccl_wait_pause(&wait, lane, false);
+    }
+    hccl_wait_moved(&wait);
+    size_t came = slot->bytes & ~HCCL_SLOT_MORE;
+    if (came > 0) {
+        hccl_copy(to, hccl_lane_payload(lane, peer, slot), hccl_min(came, step->bytes), step->copy);
+    }
+    return slot->bytes > step->bytes ? MPI_ERR_TRUNCATE : OMPI_SUCCESS; /* also where it goes on */
+}
+
+int hccl_blocks_run(hccl_comm_t *hc, hccl_repeat_t *r, const void *sbuf, const void *rbuf)
+{
+    hccl_lane_t *lane = r->lane;
+    char *buffers[2] = {(char *) (uintptr_t) sbuf, (char *) (uintptr_t) rbuf};
+    uint64_t first_tag = lane->last + 1;
+    const hccl_repeat_source_t *source = r->sources;
+    int error = OMPI_SUCCESS;
+    r->wanted = true;
+    lane->last += r->npub;
+    hc->next_op[HCCL_BLOCKING]++;
+    for (int i = 0; i < r->nsteps; i++) {
+        const hccl_repeat_step_t *step = &r->steps[i];
+        char *at = buffers[step->buffer] + step->offset;
+        if (step->publishes) {
+            publish(r, step, first_tag + step->number, at);
+            continue;
+        }
+        if (source->peer < 0) {
+            const char *from = buffers[source->number] + source->offset;
+            if (at != from) {
+                hccl_copy(at, from, step->bytes, step->copy);
+            }
+        } else {
+            int rc = fetch(r, step, source->peer, first_tag + source->number, at);
+            error = OMPI_SUCCESS == error ? rc : error;
+        }
+        source++;
+    }
+    hccl_lane_acknowledge(lane, lane->last);
+    hccl_wait_tell(lane);
+    return error;
+}
