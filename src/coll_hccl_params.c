@@ -167,9 +167,16 @@ static int check_slots(void)
     return complain("slots", text, "8, 16, 32 and 64");
 }
 
+/* Before its range, whose message would take 1 for a value. */
 static int check_radix(void)
 {
-    return 1 == hccl_params.radix ? complain("radix", "1", "0 and 2 to 64") : OMPI_SUCCESS;
+    const int radix = hccl_params.radix;
+    char text[32];
+    if (0 == radix || (2 <= radix && HCCL_MOST_RADIX >= radix)) {
+        return OMPI_SUCCESS;
+    }
+    snprintf(text, sizeof(text), "%d", radix);
+    return complain("radix", text, "0 and 2 to 64");
 }
 
 static hccl_links_t *links;
@@ -399,10 +406,10 @@ static int check_algorithms(void)
 
 int hccl_params_check(void)
 {
-    static int (*const checks[])(void) = {check_unreadable, check_ranges, check_slots,
-                                          check_radix,      check_file,   check_topology,
-                                          check_ports,      check_rdma,   check_inject,
-                                          check_zero_copy,  check_land,   check_algorithms};
+    static int (*const checks[])(void) = {check_unreadable, check_radix, check_ranges,
+                                          check_slots,      check_file,  check_topology,
+                                          check_ports,      check_rdma,  check_inject,
+                                          check_zero_copy,  check_land,  check_algorithms};
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         int rc = checks[i]();
         if (OMPI_SUCCESS != rc) {

@@ -97,8 +97,8 @@ hazard_bad_values() {
     bad_value "$1/land" coll_hccl_land maybe 'rdma, always and never'
     bad_value "$1/rdma_slots" coll_hccl_rdma_slots 24 '16, 32'
     bad_value "$1/rdma_tc" coll_hccl_rdma_tc 33 'multiples of 4'
-    bad_value "$1/radix" coll_hccl_radix 1 '0 and 2 to 64'
-    bad_value "$1/tree_radix" coll_hccl_tree_radix 1 '2 to 64'
+    bad_value "$1/radix" coll_hccl_radix 65 '0 and 2 to 64'
+    bad_value "$1/tree_radix" coll_hccl_tree_radix 65 '2 to 64'
     bad_value "$1/port_map" coll_hccl_port_map '0=a,b' 'all entries .* or none'
     bad_value "$1/port_map:absent" coll_hccl_port_map no_such_device1 'this host does not have'
     number=$(sed -nE "$integers" "$params_file" | head -n 1)
