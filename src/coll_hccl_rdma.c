@@ -147,6 +147,32 @@ static const char *const reasons[HCCL_VERBS_STATES] = {
     [HCCL_VERBS_NO_DEVICE] = "a RoCE port that cannot be opened, or lacks something",
 };
 
+/* All usable ports of a rank; returns how many they are. at: of the one that it uses unless it fails. */
+static int describe_all(const hccl_peer_t *peer, int at,
+                        hccl_verbs_card_t cards[HCCL_VERBS_MAX_PORTS], int *gid_index, int *first)
+{
+    int order[HCCL_MAX_PORTS];
+    int n = hccl_ports_order(&peer->card, order);
+    *first = 0;
+    for (int i = 0; i < n; i++) {
+        describe(peer, order[i], &cards[i]);
+        if (NULL != gid_index) {
+            gid_index[i] = peer->card.ports[order[i]].gid_index;
+        }
+        *first = order[i] == at ? i : *first;
+    }
+    return n;
+}
+
+/* The ports that the cards give all ranks of MPI_COMM_WORLD; NULL: not assigned. */
+static int *assigned;
+
+static int ports_of(int rank, hccl_verbs_card_t cards[HCCL_VERBS_MAX_PORTS], int *first)
+{
+    ompi_proc_t *proc = ompi_group_peer_lookup(MPI_COMM_WORLD->c_local_group, rank);
+    return describe_all(hccl_procs_find(proc), assigned[rank], cards, NULL, first);
+}
+
 /* One line for the job: the first rank that has no RDMA says so for all. A host without ports is worth a
  * word only if ports were asked for. */
 static void report(const hccl_peer_t *const *peers, int n, int me)
@@ -170,13 +196,13 @@ static void report(const hccl_peer_t *const *peers, int n, int me)
 static hccl_rdma_link_t *make_links(const hccl_peer_t *const *peers, int n, int me, const int *port)
 {
     hccl_rdma_link_t *links = calloc((size_t) n, sizeof(*links));
-    hccl_verbs_card_t mine;
+    hccl_verbs_card_t mine, theirs;
     describe(peers[me], port[me], &mine);
     for (int i = 0; NULL != links && i < n; i++) {
-        describe(peers[i], port[i], &links[i].card);
-        links[i].used = i != me && NULL != peers[i]
-                        && hccl_verbs_pair(&mine, peers[me]->card.host_key, &links[i].card,
-                                           peers[i]->card.host_key);
+        describe(peers[i], port[i], &theirs);
+        links[i].used =
+            i != me && NULL != peers[i]
+            && hccl_verbs_pair(&mine, peers[me]->card.host_key, &theirs, peers[i]->card.host_key);
     }
     return links;
 }
@@ -189,6 +215,16 @@ static bool any_used(const hccl_rdma_link_t *links, int n)
         }
     }
     return false;
+}
+
+/* Tells the engine which ports of mine others know of. */
+static void add_ports(const hccl_peer_t *me, int at, int rank)
+{
+    hccl_verbs_card_t cards[HCCL_VERBS_MAX_PORTS];
+    int gid_index[HCCL_VERBS_MAX_PORTS];
+    int first;
+    int n = describe_all(me, at, cards, gid_index, &first);
+    hccl_verbs_set_ports(tried, rank, cards, gid_index, n, first);
 }
 
 /* On MPI_COMM_WORLD, when all cards can be read. */
@@ -206,7 +242,8 @@ static void begin(const hccl_peer_t **peers, const hccl_card_t **cards, int *por
     hccl_rdma_link_t *links = make_links(peers, n, me, port);
     if (any_used(links, n)) {
         settle_port(&cards[me]->ports[port[me]]);
-        if (OMPI_SUCCESS == hccl_rdma_start(tried, links, n, hccl_rdma_tag)) {
+        add_ports(peers[me], port[me], me);
+        if (OMPI_SUCCESS == hccl_rdma_start(tried, links, n, hccl_rdma_tag, ports_of)) {
             tried = NULL;
             return;
         }
@@ -222,13 +259,12 @@ void hccl_rdma_begin(const ompi_communicator_t *comm)
     size_t n = (size_t) ompi_comm_size(MPI_COMM_WORLD);
     const hccl_peer_t **peers = calloc(n, sizeof(*peers));
     const hccl_card_t **cards = calloc(n, sizeof(*cards));
-    int *port = calloc(n, sizeof(*port));
-    if (NULL != peers && NULL != cards && NULL != port) {
-        begin(peers, cards, port, (int) n, ompi_comm_rank(MPI_COMM_WORLD));
+    assigned = calloc(n, sizeof(*assigned));
+    if (NULL != peers && NULL != cards && NULL != assigned) {
+        begin(peers, cards, assigned, (int) n, ompi_comm_rank(MPI_COMM_WORLD));
     }
     free(peers);
     free(cards);
-    free(port);
     if (NULL != tried) {
         hccl_verbs_close(tried);
         tried = NULL;
@@ -242,6 +278,8 @@ void hccl_rdma_end(void)
         tried = NULL;
     }
     hccl_rdma_stop();
+    free(assigned);
+    assigned = NULL;
 }
 
 #else

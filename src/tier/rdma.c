@@ -21,6 +21,7 @@ static struct {
     hccl_rdma_link_t *links;
     int n;
     int tag;
+    hccl_rdma_ports_t ports;
     bool watches;      /* memory that goes is told */
     bool left;         /* MPI_COMM_WORLD has gone */
     bool refused;      /* my cells cannot be registered, and somebody was told */
@@ -128,12 +129,14 @@ static void heap_goes(void *address, size_t bytes)
     hccl_verbs_forget(rdma.v, address, bytes);
 }
 
-int hccl_rdma_start(hccl_verbs_t *v, hccl_rdma_link_t *links, int n, int tag)
+int hccl_rdma_start(hccl_verbs_t *v, hccl_rdma_link_t *links, int n, int tag,
+                    hccl_rdma_ports_t ports)
 {
     rdma.v = v;
     rdma.links = links;
     rdma.n = n;
     rdma.tag = tag;
+    rdma.ports = ports;
     rdma.left = false;
     rdma.refused = false;
     rdma.offered = 0;
@@ -181,14 +184,16 @@ static void tell_counters(void)
     hccl_verbs_count(rdma.v, &c);
     hccl_log_info("rdma: messages %llu, payload %llu bytes, work requests %llu (%llu inline), "
                   "doorbells %llu, completions %llu, early %llu (%llu copied), registrations %llu "
-                  "(%llu found again), connections %llu, again %llu, straight %llu in, %llu out",
+                  "(%llu found again), connections %llu, again %llu, moved %llu, straight %llu in, "
+                  "%llu out",
                   (unsigned long long) c.messages, (unsigned long long) c.bytes,
                   (unsigned long long) c.requests, (unsigned long long) c.inlined,
                   (unsigned long long) c.doorbells, (unsigned long long) c.completions,
                   (unsigned long long) c.unexpected, (unsigned long long) c.copied,
                   (unsigned long long) c.registrations, (unsigned long long) c.found,
                   (unsigned long long) c.connections, (unsigned long long) c.reconnections,
-                  (unsigned long long) c.straight, (unsigned long long) c.from_there);
+                  (unsigned long long) c.moves, (unsigned long long) c.straight,
+                  (unsigned long long) c.from_there);
 }
 
 void hccl_rdma_stop(void)
@@ -235,7 +240,10 @@ static hccl_verbs_peer_t *peer_of(hccl_rdma_link_t *link, uint32_t vpid)
         opal_mutex_lock(&rdma.lock);
         peer = link->peer;
         if (NULL == peer) {
-            peer = hccl_verbs_peer_new(rdma.v, (int) vpid, &link->card);
+            hccl_verbs_card_t cards[HCCL_VERBS_MAX_PORTS];
+            int first;
+            int n = rdma.ports((int) vpid, cards, &first);
+            peer = hccl_verbs_peer_new(rdma.v, (int) vpid, cards, n, first);
             __atomic_store_n(&link->peer, peer, __ATOMIC_RELEASE);
         }
         opal_mutex_unlock(&rdma.lock);

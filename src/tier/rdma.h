@@ -26,7 +26,6 @@ struct hccl_verbs_message;
 /** What is known of a process of the job. */
 typedef struct hccl_rdma_link {
     bool used;                    /* messages to it go by RDMA, as far as both cards say */
-    hccl_verbs_card_t card;       /* its port */
     struct hccl_verbs_peer *peer; /* NULL: no message yet */
 } hccl_rdma_link_t;
 
@@ -35,10 +34,15 @@ typedef struct hccl_rdma_link {
 /** Some process is reached by RDMA. */
 extern bool hccl_rdma_active;
 
-/** From now on, processes of the job are reached through this port, by these links (one for each rank of
+/** The ports of a rank, as hccl_verbs_peer_new wants them; their number. */
+typedef int (*hccl_rdma_ports_t)(int rank, hccl_verbs_card_t cards[HCCL_VERBS_MAX_PORTS],
+                                 int *first);
+
+/** From now on, processes of the job are reached through these ports, by these links (one for each rank of
  *  MPI_COMM_WORLD). Takes ownership of both, unless OMPI_SUCCESS is not returned. tag: of the messages by
  *  which connections are agreed upon. */
-HCCL_CHECKED int hccl_rdma_start(struct hccl_verbs *v, hccl_rdma_link_t *links, int n, int tag);
+HCCL_CHECKED int hccl_rdma_start(struct hccl_verbs *v, hccl_rdma_link_t *links, int n, int tag,
+                                 hccl_rdma_ports_t ports);
 
 /** MPI_COMM_WORLD is about to go: nobody connects any more. */
 void hccl_rdma_leave(void);

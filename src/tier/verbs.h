@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages by RDMA: the engine. One of these is what a process makes of one port.
+ * Messages by RDMA: the engine. One of these is what a process makes of its ports; it uses one of them,
+ * and others when that one fails.
  *
  * Between two processes there is one connection, of one or more *channels*. A channel is a reliable
  * queue pair and, on each side, a ring of slots in registered memory into which the other side writes
@@ -16,7 +17,8 @@
  *
  * After a fault both sides make new queue pairs, tell each other how much of each ring they had
  * seen, and send again what was not: slots are kept until then, and the memory of a long message is
- * the message's until its parts are known to have arrived.
+ * the message's until its parts are known to have arrived. Where either has further ports, they first
+ * agree over which to go on; after a move, receivers say anew where long messages go.
  *
  * Refuses to know MPI: connections are agreed upon through a hccl_verbs_carrier_t. Thread-safe. Used by
  * rdma.c and by unit tests.
@@ -97,6 +99,7 @@ struct hccl_verbs_message {
     hccl_verbs_reg_t *reg; /* of data, NULL: not registered */
     int parts;             /* sender: not known to have arrived; receiver: arrived */
     size_t done;           /* bytes that went or came in pieces */
+    bool in_pieces;        /* it goes, or comes, in pieces */
     int error;             /* HCCL_* */
     _Atomic int end;       /* hccl_verbs_end_t */
     void *handed;          /* the carrier's */
@@ -117,7 +120,8 @@ typedef struct hccl_verbs_counters {
     uint64_t straight;      /* long messages that came straight into memory that was offered, */
     uint64_t from_there;    /* and that left from there */
     uint64_t connections;   /* made, the first time */
-    uint64_t reconnections; /* after a fault */
+    uint64_t reconnections; /* after a fault, */
+    uint64_t moves;         /* and of these over other ports */
     uint64_t queue_pairs;   /* now */
     uint64_t regions;       /* memory regions of the tier itself, now */
 } hccl_verbs_counters_t;
@@ -128,6 +132,12 @@ HCCL_CHECKED int hccl_verbs_open(const hccl_verbs_table_t *table,
                                  const hccl_verbs_settings_t *settings, const char *device,
                                  int port, int gid_index, hccl_verbs_card_t *card,
                                  hccl_verbs_t **v);
+
+/** Before the first peer: the number of this process, and all of its ports that peers know of, in an order
+ *  on which all processes agree. Number `first` of them is the one that was opened; others are when
+ *  it fails. Without this call, there is that one alone. */
+void hccl_verbs_set_ports(hccl_verbs_t *v, int me, const hccl_verbs_card_t *cards,
+                          const int *gid_index, int n, int first);
 
 /** Before the first message. */
 void hccl_verbs_set_carrier(hccl_verbs_t *v, const hccl_verbs_carrier_t *carrier);
@@ -147,9 +157,10 @@ const hccl_verbs_card_t *hccl_verbs_card(const hccl_verbs_t *v);
 
 void hccl_verbs_close(hccl_verbs_t *v);
 
-/** A process to talk to; number: for the carrier and for messages to people. NULL: no memory. It goes with
- *  v. */
-hccl_verbs_peer_t *hccl_verbs_peer_new(hccl_verbs_t *v, int number, const hccl_verbs_card_t *card);
+/** A process to talk to; number: for the carrier and for messages to people. Its ports are as in
+ *  hccl_verbs_set_ports of that process. NULL: no memory. It goes with v. */
+hccl_verbs_peer_t *hccl_verbs_peer_new(hccl_verbs_t *v, int number, const hccl_verbs_card_t *cards,
+                                       int n, int first);
 int hccl_verbs_peer_number(const hccl_verbs_peer_t *peer);
 
 /** Room for what the carrier has to remember of a peer. */

@@ -53,6 +53,15 @@ static bool enter(hccl_verbs_channel_t *ch)
     return true;
 }
 
+void hccl_verbs_unregister(hccl_verbs_peer_t *peer)
+{
+    if (NULL != peer->mr) {
+        (void) peer->v->table->dereg_mr(peer->mr);
+        peer->v->count.regions--;
+        peer->mr = NULL;
+    }
+}
+
 void hccl_verbs_free_arena(hccl_verbs_peer_t *peer)
 {
     hccl_verbs_t *v = peer->v;
@@ -68,11 +77,7 @@ void hccl_verbs_free_arena(hccl_verbs_peer_t *peer)
         free(peer->channel);
         peer->channel = NULL;
     }
-    if (NULL != peer->mr) {
-        (void) v->table->dereg_mr(peer->mr);
-        v->count.regions--;
-        peer->mr = NULL;
-    }
+    hccl_verbs_unregister(peer);
     free(peer->arena);
     peer->arena = NULL;
 }
@@ -96,29 +101,37 @@ static bool set_channel(hccl_verbs_peer_t *peer, int number)
     return ch->entered;
 }
 
+static size_t arena_bytes(const hccl_verbs_t *v)
+{
+    return (arena_offset(v, v->set.channels) + 4095) / 4096 * 4096;
+}
+
 /* Rings for a first connection. */
 static bool make_arena(hccl_verbs_peer_t *peer)
 {
     hccl_verbs_t *v = peer->v;
-    size_t bytes = (arena_offset(v, v->set.channels) + 4095) / 4096 * 4096;
+    size_t bytes = arena_bytes(v);
     peer->arena = aligned_alloc(4096, bytes);
     peer->channel = calloc((size_t) v->set.channels, sizeof(*peer->channel));
     if (NULL == peer->arena || NULL == peer->channel) {
         return false;
     }
     memset(peer->arena, 0, bytes);
-    peer->mr = v->table->reg_mr(v->pd, peer->arena, bytes,
-                                IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    if (NULL == peer->mr) {
-        return false;
-    }
-    v->count.regions++;
     for (int i = 0; i < v->set.channels; i++) {
         if (!set_channel(peer, i)) {
             return false;
         }
     }
     return true;
+}
+
+static bool register_arena(hccl_verbs_peer_t *peer)
+{
+    hccl_verbs_t *v = peer->v;
+    peer->mr = v->table->reg_mr(peer->port->pd, peer->arena, arena_bytes(v),
+                                IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    v->count.regions += NULL == peer->mr ? 0 : 1;
+    return NULL != peer->mr;
 }
 
 /* ---- queue pairs ------------------------------------------------------------------------------ */
@@ -138,7 +151,7 @@ void hccl_verbs_drop_queue_pairs(hccl_verbs_peer_t *peer)
             (void) v->table->destroy_qp(ch->qp);
             ch->qp = NULL;
             v->count.queue_pairs--;
-            v->cqe_used -= cqe_of(v);
+            peer->port->cqe_used -= cqe_of(v);
         }
     }
 }
@@ -173,23 +186,24 @@ bool hccl_verbs_refill(hccl_verbs_channel_t *ch)
 static bool make_queue_pair(hccl_verbs_channel_t *ch)
 {
     hccl_verbs_t *v = ch->peer->v;
-    if (v->cqe_used + cqe_of(v) > v->cqe) {
-        if (0 != v->table->resize_cq(v->cq, 2 * v->cqe)) {
+    hccl_verbs_port_t *port = ch->peer->port;
+    if (port->cqe_used + cqe_of(v) > port->cqe) {
+        if (0 != v->table->resize_cq(port->cq, 2 * port->cqe)) {
             return false;
         }
-        v->cqe *= 2;
+        port->cqe *= 2;
     }
-    ch->qp = hccl_verbs_queue_pair(v);
+    ch->qp = hccl_verbs_queue_pair(v, port);
     if (NULL == ch->qp) {
         return false;
     }
     v->count.queue_pairs++;
-    v->cqe_used += cqe_of(v);
+    port->cqe_used += cqe_of(v);
     ch->receives = 0;
     ch->psn = (uint32_t) (hccl_verbs_now() * 7919 + ch->index * 104729) & 0xffffff;
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
                                .pkey_index = 0,
-                               .port_num = (uint8_t) v->port,
+                               .port_num = port->card.port,
                                .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
     return 0
                == v->table->modify_qp(ch->qp, &attr,
@@ -201,7 +215,8 @@ static bool make_queue_pair(hccl_verbs_channel_t *ch)
 bool hccl_verbs_prepare(hccl_verbs_peer_t *peer)
 {
     hccl_verbs_t *v = peer->v;
-    if (v->refuses || (NULL == peer->arena && !make_arena(peer))) {
+    if (v->refuses || NULL == peer->port || (NULL == peer->arena && !make_arena(peer))
+        || (NULL == peer->mr && !register_arena(peer))) {
         return false;
     }
     for (int i = 0; i < v->set.channels; i++) {
@@ -221,15 +236,15 @@ bool hccl_verbs_prepare(hccl_verbs_peer_t *peer)
 
 static void set_route(const hccl_verbs_peer_t *peer, struct ibv_ah_attr *ah)
 {
-    const hccl_verbs_t *v = peer->v;
+    const hccl_verbs_settings_t *set = &peer->v->set;
     memset(ah, 0, sizeof(*ah));
-    ah->port_num = (uint8_t) v->port;
-    ah->sl = (uint8_t) v->set.service_level;
+    ah->port_num = peer->port->card.port;
+    ah->sl = (uint8_t) set->service_level;
     ah->is_global = 1;
-    memcpy(ah->grh.dgid.raw, peer->card.gid, sizeof(ah->grh.dgid.raw));
-    ah->grh.sgid_index = (uint8_t) v->gid_index;
+    memcpy(ah->grh.dgid.raw, peer->ports.card[peer->theirs_at].gid, sizeof(ah->grh.dgid.raw));
+    ah->grh.sgid_index = (uint8_t) peer->port->gid_index;
     ah->grh.hop_limit = 64;
-    ah->grh.traffic_class = (uint8_t) v->set.traffic_class;
+    ah->grh.traffic_class = (uint8_t) set->traffic_class;
 }
 
 /* Connects a queue pair to the peer's. */
@@ -237,7 +252,8 @@ static bool connect_queue_pair(hccl_verbs_channel_t *ch)
 {
     hccl_verbs_peer_t *peer = ch->peer;
     hccl_verbs_t *v = peer->v;
-    uint8_t mtu = v->card.mtu < peer->card.mtu ? v->card.mtu : peer->card.mtu;
+    uint8_t mtu = peer->port->card.mtu, theirs = peer->ports.card[peer->theirs_at].mtu;
+    mtu = theirs < mtu ? theirs : mtu;
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
                                .path_mtu = (enum ibv_mtu) mtu,
                                .dest_qp_num = peer->theirs.channel[ch->number].qp,
@@ -296,8 +312,8 @@ bool hccl_verbs_connect(hccl_verbs_peer_t *peer)
         v->count.connections++;
     } else {
         v->count.reconnections++;
-        hccl_log_info("rank %d is connected again over %s port %d", peer->number, v->card.device,
-                      v->port);
+        hccl_log_info("rank %d is connected again over %s port %d", peer->number,
+                      peer->port->card.device, peer->port->card.port);
     }
     while (NULL != peer->starting) {
         hccl_verbs_message_t *m = peer->starting;

@@ -1,26 +1,13 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The port of this process, and what belongs to it as a whole: see verbs_engine.h.
+ * The life of the engine, and lists that belong to the process as a whole: see verbs_engine.h.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "tier/verbs_engine.h"
-
-/* Completions that may be there at once, to begin with; more connections make it longer. */
-#define FIRST_CQE 1024
-
-/* Registered for a trial: as much as a few connections need. */
-#define TRIAL_BYTES ((size_t) 1 << 20)
-
-/* Bytes that a device takes with the work request, if it can. */
-#define INLINE_WANTED 128
-
-/* Longest work request: shorter ones tell sooner, and some devices count in 31 bits. */
-#define LONGEST_REQUEST (UINT64_C(1) << 30)
 
 uint64_t hccl_verbs_now(void)
 {
@@ -111,113 +98,15 @@ hccl_verbs_message_t *hccl_verbs_find(hccl_verbs_message_t *list, uint32_t id)
 
 void hccl_verbs_end(hccl_verbs_message_t *m, int error)
 {
-    hccl_verbs_cache_put(&m->peer->v->cache, m->reg);
-    m->reg = NULL;
+    if (NULL != m->reg) {
+        hccl_verbs_cache_put(&m->peer->port->cache, m->reg);
+        m->reg = NULL;
+    }
     m->error = error;
     atomic_store_explicit(&m->end, HCCL_VERBS_ENDED, memory_order_release);
 }
 
-/* ---- the port --------------------------------------------------------------------------------- */
-
-/* What the port says of itself. */
-static hccl_verbs_state_t ask_port(hccl_verbs_t *v)
-{
-    struct ibv_port_attr attr;
-    union ibv_gid gid;
-    memset(&gid, 0, sizeof(gid));
-    if (0 != v->table->query_port(v->context, (uint8_t) v->port, &attr)
-        || IBV_LINK_LAYER_ETHERNET != attr.link_layer) {
-        return HCCL_VERBS_NO_DEVICE;
-    }
-    if (IBV_PORT_ACTIVE != attr.state) {
-        return HCCL_VERBS_PORT_DOWN;
-    }
-    v->card.mtu = (uint8_t) attr.active_mtu;
-    v->longest = attr.max_msg_sz < LONGEST_REQUEST && attr.max_msg_sz > 0 ? attr.max_msg_sz
-                                                                          : LONGEST_REQUEST;
-    static const union ibv_gid zero;
-    if (v->gid_index < 0
-        || 0 != v->table->query_gid(v->context, (uint8_t) v->port, v->gid_index, &gid)
-        || 0 == memcmp(&gid, &zero, sizeof(gid))) {
-        return HCCL_VERBS_NO_GID;
-    }
-    memcpy(v->card.gid, gid.raw, sizeof(v->card.gid));
-    return HCCL_VERBS_READY;
-}
-
-/* Whether memory can be registered and a queue pair made: limits show here, and not in the middle of a
- * collective. */
-static hccl_verbs_state_t try_port(hccl_verbs_t *v)
-{
-    struct ibv_device_attr attr;
-    if (0 != v->table->query_device(v->context, &attr)) {
-        return HCCL_VERBS_NO_DEVICE;
-    }
-    v->receive_depth = 2 * v->set.slots;
-    v->send_depth = HCCL_VERBS_REQUESTS_PER_SLOT * v->set.slots;
-    if (v->send_depth > attr.max_qp_wr || v->receive_depth > attr.max_qp_wr) {
-        return HCCL_VERBS_NO_DEVICE;
-    }
-    v->cqe = FIRST_CQE < attr.max_cqe ? FIRST_CQE : attr.max_cqe;
-    v->pd = v->table->alloc_pd(v->context);
-    v->cq = NULL == v->pd ? NULL : v->table->create_cq(v->context, v->cqe, NULL, NULL, 0);
-    if (NULL == v->cq) {
-        return HCCL_VERBS_NO_MEMORY;
-    }
-    hccl_verbs_state_t state = HCCL_VERBS_NO_MEMORY;
-    void *memory = aligned_alloc(4096, TRIAL_BYTES);
-    struct ibv_mr *mr = NULL == memory
-                            ? NULL
-                            : v->table->reg_mr(v->pd, memory, TRIAL_BYTES, IBV_ACCESS_LOCAL_WRITE);
-    if (NULL != mr) {
-        struct ibv_qp *qp = hccl_verbs_queue_pair(v);
-        if (NULL != qp) {
-            (void) v->table->destroy_qp(qp);
-            state = HCCL_VERBS_READY;
-        }
-        (void) v->table->dereg_mr(mr);
-    }
-    free(memory);
-    return state;
-}
-
-struct ibv_qp *hccl_verbs_queue_pair(hccl_verbs_t *v)
-{
-    struct ibv_qp *qp;
-    uint32_t bytes = INLINE_WANTED;
-    do {
-        struct ibv_qp_init_attr attr = {.send_cq = v->cq,
-                                        .recv_cq = v->cq,
-                                        .cap = {.max_send_wr = (uint32_t) v->send_depth,
-                                                .max_recv_wr = (uint32_t) v->receive_depth,
-                                                .max_send_sge = 1,
-                                                .max_recv_sge = 1,
-                                                .max_inline_data = bytes},
-                                        .qp_type = IBV_QPT_RC};
-        qp = v->table->create_qp(v->pd, &attr);
-        if (NULL != qp) {
-            v->inlines = attr.cap.max_inline_data;
-            return qp;
-        }
-        bytes /= 2;
-    } while (bytes >= sizeof(hccl_verbs_header_t));
-    return NULL;
-}
-
-static void close_port(hccl_verbs_t *v)
-{
-    if (NULL != v->cq) {
-        (void) v->table->destroy_cq(v->cq);
-    }
-    if (NULL != v->pd) {
-        (void) v->table->dealloc_pd(v->pd);
-    }
-    if (NULL != v->context) {
-        (void) v->table->close_device(v->context);
-    }
-    pthread_mutex_destroy(&v->lock);
-    free(v);
-}
+/* ---- life ------------------------------------------------------------------------------------- */
 
 int hccl_verbs_open(const hccl_verbs_table_t *table, const hccl_verbs_settings_t *settings,
                     const char *device, int port, int gid_index, hccl_verbs_card_t *card,
@@ -232,22 +121,34 @@ int hccl_verbs_open(const hccl_verbs_table_t *table, const hccl_verbs_settings_t
     pthread_mutex_init(&new->lock, NULL);
     new->table = table;
     new->set = *settings;
-    new->port = port;
-    new->gid_index = gid_index;
-    new->card.port = (uint8_t) port;
-    snprintf(new->card.device, sizeof(new->card.device), "%s", device);
-    new->context = table->open_device(device);
-    hccl_verbs_state_t state = NULL == new->context ? HCCL_VERBS_NO_DEVICE : ask_port(new);
-    state = HCCL_VERBS_READY == state ? try_port(new) : state;
-    new->card.state = (uint8_t) state;
-    *card = new->card;
-    if (HCCL_VERBS_READY != state) {
-        close_port(new);
+    new->receive_depth = 2 * settings->slots;
+    new->send_depth = HCCL_VERBS_REQUESTS_PER_SLOT * settings->slots;
+    hccl_verbs_port_open(new, device, port, gid_index, card, &new->port[0]);
+    if (HCCL_VERBS_READY != card->state) {
+        pthread_mutex_destroy(&new->lock);
+        free(new);
         return HCCL_ERR_NOTSUP;
     }
-    hccl_verbs_cache_init(&new->cache, table, new->pd, settings->registered_most, false);
+    new->ports.n = 1;
+    new->ports.card[0] = *card;
+    new->gid_index[0] = gid_index;
     *v = new;
     return HCCL_OK;
+}
+
+void hccl_verbs_set_ports(hccl_verbs_t *v, int me, const hccl_verbs_card_t *cards,
+                          const int *gid_index, int n, int first)
+{
+    hccl_verbs_port_t *open = v->port[v->ports.first];
+    v->port[v->ports.first] = NULL;
+    v->port[first] = open;
+    v->me = me;
+    v->ports.n = n;
+    v->ports.first = first;
+    for (int i = 0; i < n; i++) {
+        v->ports.card[i] = i == first ? open->card : cards[i];
+        v->gid_index[i] = gid_index[i];
+    }
 }
 
 void hccl_verbs_set_carrier(hccl_verbs_t *v, const hccl_verbs_carrier_t *carrier)
@@ -257,13 +158,26 @@ void hccl_verbs_set_carrier(hccl_verbs_t *v, const hccl_verbs_carrier_t *carrier
 
 void hccl_verbs_keep(hccl_verbs_t *v, bool keeps)
 {
-    v->cache.keeps = keeps;
+    v->keeps = keeps;
+    for (int i = 0; i < v->ports.n; i++) {
+        if (NULL != v->port[i]) {
+            v->port[i]->cache.keeps = keeps;
+        }
+    }
 }
 
 bool hccl_verbs_offer(hccl_verbs_t *v, const void *memory, size_t bytes)
 {
     pthread_mutex_lock(&v->lock);
-    bool offered = hccl_verbs_cache_fix(&v->cache, memory, bytes);
+    hccl_verbs_offer_t *more = realloc(v->offers, (v->noffers + 1) * sizeof(*more));
+    bool offered = NULL != more;
+    v->offers = offered ? more : v->offers;
+    for (int i = 0; offered && i < v->ports.n; i++) {
+        offered = NULL == v->port[i] || hccl_verbs_cache_fix(&v->port[i]->cache, memory, bytes);
+    }
+    if (offered) {
+        v->offers[v->noffers++] = (hccl_verbs_offer_t){memory, bytes};
+    }
     pthread_mutex_unlock(&v->lock);
     return offered;
 }
@@ -275,7 +189,7 @@ void hccl_verbs_refuse(hccl_verbs_t *v)
 
 const hccl_verbs_card_t *hccl_verbs_card(const hccl_verbs_t *v)
 {
-    return &v->card;
+    return &v->ports.card[v->ports.first];
 }
 
 void hccl_verbs_close(hccl_verbs_t *v)
@@ -285,7 +199,11 @@ void hccl_verbs_close(hccl_verbs_t *v)
         v->peers = peer->next;
         hccl_verbs_peer_free(peer);
     }
-    hccl_verbs_cache_fini(&v->cache);
+    for (int i = 0; i < v->ports.n; i++) {
+        if (NULL != v->port[i]) {
+            hccl_verbs_port_close(v, v->port[i]);
+        }
+    }
     while (NULL != v->free_items) {
         hccl_verbs_item_t *item = v->free_items;
         v->free_items = item->next;
@@ -302,19 +220,30 @@ void hccl_verbs_close(hccl_verbs_t *v)
         free(e);
     }
     free(v->channels);
-    close_port(v);
+    free(v->offers);
+    pthread_mutex_destroy(&v->lock);
+    free(v);
 }
 
 void hccl_verbs_forget(hccl_verbs_t *v, const void *address, size_t bytes)
 {
-    hccl_verbs_cache_forget(&v->cache, address, bytes);
+    for (int i = 0; i < HCCL_VERBS_MAX_PORTS; i++) {
+        hccl_verbs_port_t *port = __atomic_load_n(&v->port[i], __ATOMIC_ACQUIRE);
+        if (NULL != port) {
+            hccl_verbs_cache_forget(&port->cache, address, bytes);
+        }
+    }
 }
 
 void hccl_verbs_count(hccl_verbs_t *v, hccl_verbs_counters_t *counters)
 {
     pthread_mutex_lock(&v->lock);
     *counters = v->count;
-    counters->registrations = v->cache.made;
-    counters->found = v->cache.hits;
+    for (int i = 0; i < v->ports.n; i++) {
+        if (NULL != v->port[i]) {
+            counters->registrations += v->port[i]->cache.made;
+            counters->found += v->port[i]->cache.hits;
+        }
+    }
     pthread_mutex_unlock(&v->lock);
 }

@@ -4,7 +4,9 @@
  * What the files verbs_* share among themselves; see verbs.h for what they do together. All of it is
  * guarded by the engine's lock, unless a comment says otherwise.
  *
- *   verbs_device.c   the port, and lists that belong to the process
+ *   verbs_device.c   the engine's life, and lists that belong to the process
+ *   verbs_port.c     one port of the process
+ *   verbs_route.c    over which ports a connection goes, and how it moves to others
  *   verbs_connect.c  what a connection is made of: rings, queue pairs
  *   verbs_peer.c     when it is made, and what happens when it fails
  *   verbs_ring.c     rings: from items that wait to work requests
@@ -56,6 +58,33 @@ typedef struct hccl_verbs_sent {
     uint64_t last; /* number of the last work request for it */
 } hccl_verbs_sent_t;
 
+/** A port of mine that is open. */
+typedef struct hccl_verbs_port {
+    hccl_verbs_card_t card; /* what peers know of it */
+    int gid_index;
+    struct ibv_context *context;
+    struct ibv_pd *pd;
+    struct ibv_cq *cq;
+    int cqe;          /* entries of it, */
+    int cqe_used;     /* and how many could be there at once */
+    uint64_t longest; /* work request */
+    uint32_t inlines; /* bytes that a queue pair takes with the work request */
+    hccl_verbs_cache_t cache;
+} hccl_verbs_port_t;
+
+/** The ports of a process that others know of, in an order on which all agree. */
+typedef struct hccl_verbs_ports {
+    int n;
+    int first; /* the one that it uses unless that fails */
+    hccl_verbs_card_t card[HCCL_VERBS_MAX_PORTS];
+} hccl_verbs_ports_t;
+
+/** Memory that was offered. */
+typedef struct hccl_verbs_offer {
+    const void *memory;
+    size_t bytes;
+} hccl_verbs_offer_t;
+
 typedef struct hccl_verbs_channel {
     hccl_verbs_peer_t *peer;
     uint32_t index;    /* in the engine's table, */
@@ -98,6 +127,8 @@ typedef struct hccl_verbs_channel {
 typedef enum {
     HCCL_VERBS_IDLE,       /* nobody wanted one */
     HCCL_VERBS_WANTED,     /* to be prepared */
+    HCCL_VERBS_VOTING,     /* the carrier has what I know of my ports */
+    HCCL_VERBS_AGREED,     /* both know over which ports */
     HCCL_VERBS_EXCHANGING, /* the carrier has what I said */
     HCCL_VERBS_CONNECTING, /* both have said it; the port may not be ready */
     HCCL_VERBS_CONNECTED,
@@ -121,18 +152,23 @@ struct hccl_verbs_peer {
     hccl_verbs_peer_t *attention; /* next of those that are not at rest */
     bool attended;                /* it is in that list */
     int number;
-    hccl_verbs_card_t card;
+    hccl_verbs_ports_t ports; /* the peer's */
+    int route;                /* which of all pairs of ports (verbs_route.c): */
+    int mine_at, theirs_at;   /* numbers of my port and the peer's */
+    uint64_t tried;           /* a bit for each route that has failed */
+    hccl_verbs_port_t *port;  /* mine, open */
     void *carrier_slot;
     hccl_verbs_peer_state_t state;
-    uint32_t generation; /* of the connection that is or is being made */
-    int failures;        /* connections broken since something got through */
-    uint64_t since;      /* ms: when this state began; CONNECTING: of the next try */
-    int tries;
+    uint32_t generation;       /* of the connection that is or is being made */
+    int failures;              /* connections broken since something got through */
+    uint64_t since;            /* ms: when this state began */
+    uint64_t next_try;         /* ms, CONNECTING */
     enum ibv_wc_status status; /* of the last fault */
     int connected;             /* CONNECTING: channels that are */
+    bool moved;                /* over other ports since; messages have to be placed anew */
     hccl_verbs_info_t mine, theirs;
-    char *arena; /* rings of both directions, one memory region */
-    struct ibv_mr *mr;
+    char *arena;                   /* rings of both directions, one memory region, */
+    struct ibv_mr *mr;             /* registered for `port`; NULL: not */
     hccl_verbs_channel_t *channel; /* [settings.channels] once there is an arena */
     uint32_t next_id;
     /* Messages, oldest first. */
@@ -148,18 +184,14 @@ struct hccl_verbs {
     const hccl_verbs_table_t *table;
     hccl_verbs_settings_t set;
     const hccl_verbs_carrier_t *carrier;
-    struct ibv_context *context;
-    struct ibv_pd *pd;
-    struct ibv_cq *cq;
-    int cqe;      /* entries of it, */
-    int cqe_used; /* and how many could be there at once */
-    int port, gid_index;
-    enum ibv_mtu mtu;
-    uint64_t longest; /* work request */
+    int me; /* number of this process among all */
     int send_depth, receive_depth;
-    uint32_t inlines; /* bytes that a queue pair takes with the work request */
-    hccl_verbs_card_t card;
-    hccl_verbs_cache_t cache;
+    hccl_verbs_ports_t ports;
+    int gid_index[HCCL_VERBS_MAX_PORTS];
+    hccl_verbs_port_t *port[HCCL_VERBS_MAX_PORTS]; /* NULL: not open */
+    bool keeps;                                    /* registrations */
+    hccl_verbs_offer_t *offers;
+    size_t noffers;
     hccl_verbs_peer_t *peers;
     hccl_verbs_peer_t *attention;
     bool refuses;                    /* connections */
@@ -181,9 +213,43 @@ static inline uint64_t hccl_verbs_request_id(const hccl_verbs_channel_t *ch, uin
     return (uint64_t) (ch->peer->generation & 0xff) << 55 | (uint64_t) ch->index << 32 | count;
 }
 
+/** Whether a message in a ring that gets through shows that the connection works: answers do not, since after
+ *  each move they are given anew. */
+static inline bool hccl_verbs_is_progress(uint32_t kind)
+{
+    return HCCL_VERBS_HERE != kind && HCCL_VERBS_NOTHING != kind;
+}
+
+/* verbs_port.c */
+/** Opens a port and tries whether it can be used. The card says how it is; *port, if that is READY. */
+void hccl_verbs_port_open(const hccl_verbs_t *v, const char *device, int number, int gid_index,
+                          hccl_verbs_card_t *card, hccl_verbs_port_t **port);
+void hccl_verbs_port_close(const hccl_verbs_t *v, hccl_verbs_port_t *port);
+/** Port number `at` of mine; opened if it is not yet. NULL: it cannot be. */
+hccl_verbs_port_t *hccl_verbs_port_at(hccl_verbs_t *v, int at);
+/** Whether it is up and has the address that peers know. */
+bool hccl_verbs_port_works(hccl_verbs_t *v, int at);
+/** NULL: there is none to be had. */
+struct ibv_qp *hccl_verbs_queue_pair(const hccl_verbs_t *v, hccl_verbs_port_t *port);
+
+/* verbs_route.c */
+/** Number of pairs of ports over which a connection to this peer could go. */
+int hccl_verbs_routes(const hccl_verbs_peer_t *peer);
+/** Finds the numbers of both ports of a route; false: they do not reach each other. */
+bool hccl_verbs_route_ends(const hccl_verbs_peer_t *peer, int route, int *mine, int *theirs);
+/** A bit for each port of mine that works. */
+uint32_t hccl_verbs_working(hccl_verbs_t *v);
+/** The route on which both go on after a fault, by what both have said; the same on both sides. */
+int hccl_verbs_next_route(const hccl_verbs_peer_t *peer);
+/** Goes over to a route. */
+void hccl_verbs_move(hccl_verbs_peer_t *peer, int route);
+/** Both know what has arrived: what has not is sent to where the receiver will say anew. */
+void hccl_verbs_place_anew(hccl_verbs_peer_t *peer);
+/** Writes the routes that have failed as text. */
+void hccl_verbs_print_tried(const hccl_verbs_peer_t *peer, char *text, size_t bytes);
+
 /* verbs_device.c */
-struct ibv_qp *hccl_verbs_queue_pair(hccl_verbs_t *v); /* NULL: there is none to be had */
-uint64_t hccl_verbs_now(void);                         /* ms */
+uint64_t hccl_verbs_now(void); /* ms */
 hccl_verbs_item_t *hccl_verbs_item_new(hccl_verbs_t *v);
 void hccl_verbs_item_free(hccl_verbs_t *v, hccl_verbs_item_t *item);
 /** A message to or from a peer. HCCL_ERR_NOTSUP: there is no connection, and both know; HCCL_ERR_SYS: it
@@ -208,6 +274,8 @@ HCCL_CHECKED bool hccl_verbs_refill(hccl_verbs_channel_t *ch);
 /** Puts the queue pairs to this peer in error; destroys them; frees the rings. */
 void hccl_verbs_stop(hccl_verbs_peer_t *peer);
 void hccl_verbs_drop_queue_pairs(hccl_verbs_peer_t *peer);
+/** The rings are not registered any more. */
+void hccl_verbs_unregister(hccl_verbs_peer_t *peer);
 void hccl_verbs_free_arena(hccl_verbs_peer_t *peer);
 
 /* verbs_peer.c */
@@ -225,6 +293,9 @@ void hccl_verbs_pump(hccl_verbs_channel_t *ch);
 void hccl_verbs_pump_all(hccl_verbs_peer_t *peer);
 void hccl_verbs_credit(hccl_verbs_channel_t *ch, uint32_t consumed);
 void hccl_verbs_acked(hccl_verbs_channel_t *ch, uint64_t upto);
+/** What stands in the ring from slot `from` on, or waits for it, and tells of places in the memory of either
+ *  side, becomes nothing. */
+void hccl_verbs_void_places(hccl_verbs_channel_t *ch, uint64_t from);
 
 /* verbs_send.c */
 void hccl_verbs_start(hccl_verbs_message_t *message);
@@ -232,6 +303,8 @@ void hccl_verbs_take_place(hccl_verbs_peer_t *peer, const hccl_verbs_place_t *pl
 void hccl_verbs_part_arrived(hccl_verbs_message_t *message);
 
 /* verbs_receive.c */
+/** Says anew where long messages go that are not there yet. */
+void hccl_verbs_answer_anew(hccl_verbs_peer_t *peer);
 void hccl_verbs_arrived(hccl_verbs_channel_t *ch, uint64_t slot);
 void hccl_verbs_drop_early(hccl_verbs_peer_t *peer);
 

@@ -8,10 +8,13 @@
  *   EXCHANGING -> CONNECTING -> CONNECTED
  *   CONNECTED -> BROKEN   a queue pair failed, or the peer begins anew: all are put in error, and what
  *                         had come before that is taken in; then WANTED again
+ *   WANTED -> VOTING -> AGREED -> EXCHANGING   after that, where there are several routes: first both
+ *                         say what they know of their ports, and so choose one
  *   EXCHANGING -> REFUSED one of both cannot connect: their messages take the other way
  *   ... -> LOST           one of both has given up: their messages fail
  *
- * In each generation of a connection either side sends once what it has, and receives once.
+ * In each generation of a connection either side sends once what it has, and receives once; and its
+ * vote before that, if there is a choice.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +22,21 @@
 #include "base/log.h"
 #include "tier/verbs_engine.h"
 
-/* How often peers are asked whether they have begun anew, and how long a port may take to be ready
- * when both want to connect; ms. */
+/* How often peers are asked whether they have begun anew, and how often and long a port that is not ready
+ * is tried when both want to connect: not so long where there are other routes; ms. An attempt may take
+ * seconds by itself, while the system asks the network for an address. */
 #define LOOK_EVERY 50
 #define TRY_EVERY 100
-#define TRIES 100
+#define TRY_FOR 10000
+#define TRY_ONE_OF_MANY_FOR 2500
 
 /* A queue pair in error gives back what was posted in far less; ms. */
-#define MOST_DRAIN 5000
+#define MOST_DRAIN 2000
 
 /* ---- peers ------------------------------------------------------------------------------------ */
 
-hccl_verbs_peer_t *hccl_verbs_peer_new(hccl_verbs_t *v, int number, const hccl_verbs_card_t *card)
+hccl_verbs_peer_t *hccl_verbs_peer_new(hccl_verbs_t *v, int number, const hccl_verbs_card_t *cards,
+                                       int n, int first)
 {
     hccl_verbs_peer_t *peer = calloc(1, sizeof(*peer));
     if (NULL == peer) {
@@ -38,7 +44,11 @@ hccl_verbs_peer_t *hccl_verbs_peer_new(hccl_verbs_t *v, int number, const hccl_v
     }
     peer->v = v;
     peer->number = number;
-    peer->card = *card;
+    peer->ports.n = n;
+    peer->ports.first = first;
+    memcpy(peer->ports.card, cards, (size_t) n * sizeof(*cards));
+    (void) hccl_verbs_route_ends(peer, 0, &peer->mine_at, &peer->theirs_at);
+    peer->port = v->port[v->ports.first];
     pthread_mutex_lock(&v->lock);
     peer->next = v->peers;
     v->peers = peer;
@@ -83,11 +93,15 @@ void hccl_verbs_fault(hccl_verbs_peer_t *peer, enum ibv_wc_status status)
     }
     peer->state = HCCL_VERBS_BROKEN;
     peer->since = hccl_verbs_now();
-    peer->failures++;
+    if (0 == peer->failures++) {
+        peer->status = IBV_WC_SUCCESS;
+    }
+    peer->tried |= UINT64_C(1) << peer->route;
     if (IBV_WC_SUCCESS != status) {
         peer->status = status;
         hccl_log_info("the connection to rank %d over %s port %d failed: %s", peer->number,
-                      peer->v->card.device, peer->v->port, peer->v->table->status_text(status));
+                      peer->port->card.device, peer->port->card.port,
+                      peer->v->table->status_text(status));
     }
     hccl_verbs_stop(peer);
     attend_to(peer);
@@ -122,13 +136,15 @@ static void drop_items(hccl_verbs_channel_t *ch)
 /* Nothing can be sent to this peer or come from it any more. */
 static void lose(hccl_verbs_peer_t *peer, const char *why)
 {
+    char tried[400];
     hccl_verbs_t *v = peer->v;
-    hccl_log_error("the connection to rank %d (its port: %s/%d) over %s port %d is lost: %s. Check "
-                   "both ports (ibv_devinfo), their GIDs and MTU, and the switch between them "
-                   "(PFC, ECN); coll_hccl_rdma_timeout, rdma_retry_cnt and retry_count say how "
-                   "long to try, and "
-                   "with coll_hccl_rdma off nothing depends on it",
-                   peer->number, peer->card.device, peer->card.port, v->card.device, v->port, why);
+    peer->tried |= UINT64_C(1) << peer->route;
+    hccl_verbs_print_tried(peer, tried, sizeof(tried));
+    hccl_log_error("the connection to rank %d (ports: %s) is lost: %s. Check these ports "
+                   "(ibv_devinfo), their GIDs and MTU, and the switch between them (PFC, ECN); "
+                   "coll_hccl_rdma_timeout, rdma_retry_cnt and retry_count say how long to try, "
+                   "and with coll_hccl_rdma off nothing depends on it",
+                   peer->number, tried, why);
     peer->state = HCCL_VERBS_LOST;
     hccl_verbs_drop_queue_pairs(peer);
     for (int i = 0; NULL != peer->channel && i < v->set.channels; i++) {
@@ -142,22 +158,12 @@ static void lose(hccl_verbs_peer_t *peer, const char *why)
 
 /* ---- attention -------------------------------------------------------------------------------- */
 
-/* Tells the peer what I have. */
-static void begin_exchange(hccl_verbs_peer_t *peer)
+/* Tells the peer what stands in `mine`, and waits for the same of it in a state. */
+static void tell(hccl_verbs_peer_t *peer, hccl_verbs_peer_state_t state)
 {
     hccl_verbs_t *v = peer->v;
-    memset(&peer->mine, 0, sizeof(peer->mine));
+    peer->state = state;
     memset(&peer->theirs, 0, sizeof(peer->theirs));
-    peer->mine.generation = ++peer->generation;
-    peer->connected = 0;
-    if (peer->failures > v->set.reconnects) {
-        peer->mine.refused = 2;
-        peer->mine.status = peer->status;
-    } else if (!hccl_verbs_prepare(peer)) {
-        peer->mine.refused = 1;
-        hccl_verbs_drop_queue_pairs(peer);
-    }
-    peer->state = HCCL_VERBS_EXCHANGING;
     pthread_mutex_unlock(&v->lock);
     int rc = v->carrier->begin(peer, &peer->mine, &peer->theirs);
     pthread_mutex_lock(&v->lock);
@@ -166,10 +172,49 @@ static void begin_exchange(hccl_verbs_peer_t *peer)
     }
 }
 
+static void begin_telling(hccl_verbs_peer_t *peer)
+{
+    memset(&peer->mine, 0, sizeof(peer->mine));
+    peer->mine.generation = peer->generation;
+    peer->mine.status = peer->failures > 0 ? peer->status : IBV_WC_SUCCESS;
+    peer->mine.failures = (uint32_t) peer->failures;
+    peer->mine.refused = peer->failures > peer->v->set.reconnects ? 2 : 0;
+}
+
+static void vote(hccl_verbs_peer_t *peer)
+{
+    begin_telling(peer);
+    peer->mine.votes = 1;
+    peer->mine.working = hccl_verbs_working(peer->v);
+    tell(peer, HCCL_VERBS_VOTING);
+}
+
+/* Tells the peer what I have. */
+static void begin_exchange(hccl_verbs_peer_t *peer)
+{
+    begin_telling(peer);
+    peer->connected = 0;
+    if (0 == peer->mine.refused && !hccl_verbs_prepare(peer)) {
+        peer->mine.refused = 1;
+        hccl_verbs_drop_queue_pairs(peer);
+    }
+    tell(peer, HCCL_VERBS_EXCHANGING);
+}
+
+/* A connection is wanted, for the first time or again. */
+static void begin(hccl_verbs_peer_t *peer)
+{
+    if (++peer->generation > 1 && hccl_verbs_routes(peer) > 1) {
+        vote(peer);
+    } else {
+        begin_exchange(peer);
+    }
+}
+
 static void refuse(hccl_verbs_peer_t *peer)
 {
     hccl_log_info("messages to rank %d do not go over %s port %d: %s", peer->number,
-                  peer->v->card.device, peer->v->port,
+                  peer->port->card.device, peer->port->card.port,
                   0 != peer->mine.refused
                       ? "there is no memory to register, or no queue pair"
                       : "that rank has no memory to register, or no queue pair");
@@ -178,40 +223,68 @@ static void refuse(hccl_verbs_peer_t *peer)
     hccl_verbs_free_arena(peer);
 }
 
+/* The votes are there. */
+static void read_votes(hccl_verbs_peer_t *peer)
+{
+    int route = hccl_verbs_next_route(peer);
+    if (route != peer->route) {
+        hccl_verbs_move(peer, route);
+    }
+    peer->state = HCCL_VERBS_AGREED;
+}
+
+/* One of both cannot connect. */
+static void read_refusal(hccl_verbs_peer_t *peer)
+{
+    if (1 == peer->generation) {
+        refuse(peer);
+    } else if (1 == hccl_verbs_routes(peer)) {
+        lose(peer, "after a fault there is no memory to register, or no queue pair");
+    } else {
+        hccl_verbs_drop_queue_pairs(peer);
+        peer->failures++;
+        peer->state = HCCL_VERBS_WANTED;
+    }
+}
+
 /* The exchange has ended. */
 static void read_answer(hccl_verbs_peer_t *peer, int code)
 {
     const hccl_verbs_info_t *mine = &peer->mine, *theirs = &peer->theirs;
-    const char *text = peer->v->table->status_text((enum ibv_wc_status) theirs->status);
+    uint32_t status = IBV_WC_SUCCESS != mine->status ? mine->status : theirs->status;
     if (HCCL_OK != code) {
         lose(peer, "Open MPI cannot reach it either");
-    } else if (mine->generation != theirs->generation) {
+    } else if (mine->generation != theirs->generation || mine->votes != theirs->votes) {
         lose(peer, "both sides do not agree on what has happened");
-    } else if (2 == mine->refused) {
-        lose(peer, peer->v->table->status_text(peer->status));
-    } else if (2 == theirs->refused) {
-        lose(peer, text);
-    } else if (0 == mine->refused && 0 == theirs->refused) {
-        peer->state = HCCL_VERBS_CONNECTING;
-        peer->since = 0;
-        peer->tries = 0;
-    } else if (1 == peer->generation) {
-        refuse(peer);
+    } else if (2 == mine->refused || 2 == theirs->refused) {
+        lose(peer, peer->v->table->status_text((enum ibv_wc_status) status));
+    } else if (1 == mine->votes) {
+        read_votes(peer);
+    } else if (0 != mine->refused || 0 != theirs->refused) {
+        read_refusal(peer);
     } else {
-        lose(peer, "after a fault there is no memory to register, or no queue pair");
+        peer->state = HCCL_VERBS_CONNECTING;
+        peer->since = hccl_verbs_now();
+        peer->next_try = 0;
+        if (peer->moved) {
+            hccl_verbs_place_anew(peer);
+        }
     }
 }
 
 static void try_connecting(hccl_verbs_peer_t *peer)
 {
-    uint64_t now = hccl_verbs_now();
-    if (now < peer->since || hccl_verbs_connect(peer)) {
+    if (hccl_verbs_now() < peer->next_try || hccl_verbs_connect(peer)) {
         return;
     }
-    peer->since = now + TRY_EVERY;
-    if (++peer->tries > TRIES) {
+    bool single = 1 == hccl_verbs_routes(peer);
+    uint64_t now = hccl_verbs_now();
+    peer->next_try = now + TRY_EVERY;
+    if (now > peer->since + (single ? TRY_FOR : TRY_ONE_OF_MANY_FOR)) {
         hccl_verbs_fault(peer, IBV_WC_RESP_TIMEOUT_ERR);
-        peer->failures = peer->v->set.reconnects + 1;
+        if (single) {
+            peer->failures = peer->v->set.reconnects + 1;
+        }
     }
 }
 
@@ -232,7 +305,9 @@ static void clear_away(hccl_verbs_peer_t *peer)
         hccl_verbs_drop_queue_pairs(peer);
         peer->state = HCCL_VERBS_WANTED;
     } else if (hccl_verbs_now() > peer->since + MOST_DRAIN) {
-        peer->failures = peer->v->set.reconnects + 1;
+        if (1 == hccl_verbs_routes(peer)) {
+            peer->failures = peer->v->set.reconnects + 1;
+        }
         hccl_verbs_drop_queue_pairs(peer);
         peer->state = HCCL_VERBS_WANTED;
     }
@@ -290,8 +365,12 @@ static bool look_after(hccl_verbs_peer_t *peer)
 {
     switch (peer->state) {
     case HCCL_VERBS_WANTED:
+        begin(peer);
+        return false;
+    case HCCL_VERBS_AGREED:
         begin_exchange(peer);
         return false;
+    case HCCL_VERBS_VOTING:
     case HCCL_VERBS_EXCHANGING:
         poll_exchange(peer);
         return false;

@@ -14,11 +14,12 @@
 #define CALLS 256
 
 /* The channel that a completion is about; NULL: its queue pair is gone. */
-static hccl_verbs_channel_t *channel_of(const hccl_verbs_t *v, const struct ibv_wc *wc)
+static hccl_verbs_channel_t *channel_of(const hccl_verbs_t *v, const hccl_verbs_port_t *port,
+                                        const struct ibv_wc *wc)
 {
     uint32_t index = HCCL_VERBS_INDEX(wc->wr_id);
     hccl_verbs_channel_t *ch = index < v->nchannels ? v->channels[index] : NULL;
-    return NULL == ch || NULL == ch->qp || ch->qp->qp_num != wc->qp_num
+    return NULL == ch || NULL == ch->qp || ch->peer->port != port || ch->qp->qp_num != wc->qp_num
                    || HCCL_VERBS_GENERATION(wc->wr_id) != (ch->peer->generation & 0xff)
                ? NULL
                : ch;
@@ -66,16 +67,16 @@ static void go_on(hccl_verbs_channel_t *ch)
     hccl_verbs_pump(ch);
 }
 
-static int poll_once(hccl_verbs_t *v)
+static int poll_once(hccl_verbs_t *v, const hccl_verbs_port_t *port)
 {
     struct ibv_wc wc[AT_ONCE];
-    int n = v->table->poll_cq(v->cq, AT_ONCE, wc);
+    int n = v->table->poll_cq(port->cq, AT_ONCE, wc);
     if (n < 0) {
-        hccl_log_fatal("%s port %d: its completions cannot be read any more", v->card.device,
-                       v->port);
+        hccl_log_fatal("%s port %d: its completions cannot be read any more", port->card.device,
+                       port->card.port);
     }
     for (int i = 0; i < n; i++) {
-        hccl_verbs_channel_t *ch = channel_of(v, &wc[i]);
+        hccl_verbs_channel_t *ch = channel_of(v, port, &wc[i]);
         if (NULL == ch) {
             continue;
         }
@@ -86,12 +87,23 @@ static int poll_once(hccl_verbs_t *v)
         }
     }
     for (int i = 0; i < n; i++) {
-        hccl_verbs_channel_t *ch = channel_of(v, &wc[i]);
+        hccl_verbs_channel_t *ch = channel_of(v, port, &wc[i]);
         if (NULL != ch) {
             go_on(ch);
         }
     }
     v->count.completions += (uint64_t) n;
+    return n;
+}
+
+static int poll_port(hccl_verbs_t *v, const hccl_verbs_port_t *port)
+{
+    int n = 0;
+    int got;
+    do {
+        got = poll_once(v, port);
+        n += got;
+    } while (AT_ONCE == got && n < 8 * AT_ONCE);
     return n;
 }
 
@@ -102,11 +114,9 @@ int hccl_verbs_progress(hccl_verbs_t *v)
         return 0;
     }
     int n = 0;
-    int got;
-    do {
-        got = poll_once(v);
-        n += got;
-    } while (AT_ONCE == got && n < 8 * AT_ONCE);
+    for (int i = 0; i < v->ports.n; i++) {
+        n += NULL == v->port[i] ? 0 : poll_port(v, v->port[i]);
+    }
     if (v->stalled) {
         v->stalled = false;
         for (hccl_verbs_peer_t *peer = v->peers; NULL != peer; peer = peer->next) {

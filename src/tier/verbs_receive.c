@@ -44,31 +44,55 @@ static void deliver(hccl_verbs_message_t *m, const hccl_verbs_header_t *h, const
     hccl_verbs_end(m, HCCL_OK);
 }
 
-/* Answers ASK. */
-static void answer(hccl_verbs_message_t *m, const hccl_verbs_header_t *h)
+static hccl_verbs_item_t *new_answer(hccl_verbs_peer_t *peer, uint32_t their_id)
 {
-    hccl_verbs_peer_t *peer = m->peer;
     hccl_verbs_item_t *item = hccl_verbs_item_new(peer->v);
     if (NULL == item) {
         /* The sender waits for an answer. */
         hccl_log_fatal("no memory for a message");
     }
     item->kind = HCCL_VERBS_HERE;
-    item->their_id = h->id;
+    item->their_id = their_id;
     item->way = HCCL_VERBS_TOO_LONG;
-    if (h->bytes <= m->bytes) {
-        m->bytes = h->bytes;
-        m->their_id = h->id;
-        m->id = ++peer->next_id;
-        m->reg = hccl_verbs_cache_get(&peer->v->cache, m->data, m->bytes, true);
-        item->message = m;
-        item->way = NULL == m->reg ? HCCL_VERBS_PIECES : HCCL_VERBS_WRITE;
-        peer->v->count.straight += NULL != m->reg && m->reg->fixed ? 1 : 0;
-        hccl_verbs_append(&peer->receiving, m);
-    }
+    return item;
+}
+
+/* Says where a message goes. */
+static void give_place(hccl_verbs_message_t *m)
+{
+    hccl_verbs_peer_t *peer = m->peer;
+    hccl_verbs_item_t *item = new_answer(peer, m->their_id);
+    m->reg = hccl_verbs_cache_get(&peer->port->cache, m->data, m->bytes, true);
+    m->in_pieces = NULL == m->reg;
+    peer->v->count.straight += NULL != m->reg && m->reg->fixed ? 1 : 0;
+    item->message = m;
+    item->way = m->in_pieces ? HCCL_VERBS_PIECES : HCCL_VERBS_WRITE;
     hccl_verbs_queue(&peer->channel[0], item);
-    if (HCCL_VERBS_TOO_LONG == item->way) {
+}
+
+/* Answers ASK. */
+static void answer(hccl_verbs_message_t *m, const hccl_verbs_header_t *h)
+{
+    hccl_verbs_peer_t *peer = m->peer;
+    if (h->bytes > m->bytes) {
+        hccl_verbs_queue(&peer->channel[0], new_answer(peer, h->id));
         hccl_verbs_end(m, HCCL_ERR_ARG);
+        return;
+    }
+    m->bytes = h->bytes;
+    m->their_id = h->id;
+    m->id = ++peer->next_id;
+    hccl_verbs_append(&peer->receiving, m);
+    give_place(m);
+}
+
+void hccl_verbs_answer_anew(hccl_verbs_peer_t *peer)
+{
+    for (hccl_verbs_message_t *m = peer->receiving; NULL != m; m = m->next) {
+        if (!m->in_pieces) {
+            m->parts = 0;
+            give_place(m);
+        }
     }
 }
 
@@ -246,7 +270,9 @@ void hccl_verbs_arrived(hccl_verbs_channel_t *ch, uint64_t slot)
     const hccl_verbs_header_t *h = (const hccl_verbs_header_t *) slot_in(ch, slot);
     const char *data = (const char *) (h + 1);
     hccl_verbs_place_t place;
-    ch->peer->failures = 0;
+    if (hccl_verbs_is_progress(h->kind)) {
+        ch->peer->failures = 0;
+    }
     hccl_verbs_credit(ch, h->consumed);
     switch ((hccl_verbs_kind_t) h->kind) {
     case HCCL_VERBS_EAGER:
@@ -260,6 +286,8 @@ void hccl_verbs_arrived(hccl_verbs_channel_t *ch, uint64_t slot)
     case HCCL_VERBS_WRITTEN:
     case HCCL_VERBS_PIECE:
         take_part(ch->peer, h, data);
+        break;
+    case HCCL_VERBS_NOTHING:
         break;
     }
     consume(ch);

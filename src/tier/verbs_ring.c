@@ -78,7 +78,7 @@ static bool fill(hccl_verbs_channel_t *ch, hccl_verbs_item_t *item)
         h->id = m->their_id;
         h->bytes = m->done;
     } else if (HCCL_VERBS_WRITTEN == item->kind) {
-        h->id = m->their_id;
+        h->id = item->their_id;
         h->parts = item->parts;
         sent->message = m;
         sent->offset = item->offset;
@@ -113,14 +113,50 @@ void hccl_verbs_credit(hccl_verbs_channel_t *ch, uint32_t consumed)
 void hccl_verbs_acked(hccl_verbs_channel_t *ch, uint64_t upto)
 {
     while (ch->acked < upto) {
+        const hccl_verbs_header_t *h = (const hccl_verbs_header_t *) slot_at(ch, ch->acked);
         hccl_verbs_sent_t *sent = &ch->sent[ch->acked++ % slots_of(ch)];
-        ch->peer->failures = 0;
+        if (hccl_verbs_is_progress(h->kind)) {
+            ch->peer->failures = 0;
+        }
         if (NULL != sent->message) {
             hccl_verbs_message_t *m = sent->message;
             sent->message = NULL;
             hccl_verbs_part_arrived(m);
         }
     }
+}
+
+/* Whether it tells where something is. */
+static bool names_place(const hccl_verbs_header_t *h)
+{
+    hccl_verbs_place_t place = {.way = HCCL_VERBS_TOO_LONG};
+    if (HCCL_VERBS_HERE == h->kind) {
+        memcpy(&place, h + 1, sizeof(place));
+    }
+    return HCCL_VERBS_WRITTEN == h->kind || HCCL_VERBS_WRITE == place.way;
+}
+
+void hccl_verbs_void_places(hccl_verbs_channel_t *ch, uint64_t from)
+{
+    for (uint64_t i = from; i < ch->filled; i++) {
+        hccl_verbs_header_t *h = (hccl_verbs_header_t *) slot_at(ch, i);
+        if (names_place(h)) {
+            h->kind = HCCL_VERBS_NOTHING;
+            ch->sent[i % slots_of(ch)].message = NULL;
+        }
+    }
+    hccl_verbs_item_t **at = &ch->waiting;
+    while (NULL != *at) {
+        hccl_verbs_item_t *item = *at;
+        if (HCCL_VERBS_WRITTEN == item->kind
+            || (HCCL_VERBS_HERE == item->kind && HCCL_VERBS_WRITE == item->way)) {
+            *at = item->next;
+            hccl_verbs_item_free(ch->peer->v, item);
+        } else {
+            at = &item->next;
+        }
+    }
+    ch->last = at;
 }
 
 /* ---- work requests ---------------------------------------------------------------------------- */
@@ -168,7 +204,7 @@ static struct ibv_send_wr *request(hccl_verbs_channel_t *ch, chain_t *chain, con
     wr->opcode = IBV_WR_RDMA_WRITE;
     wr->wr.rdma.remote_addr = to;
     wr->wr.rdma.rkey = rkey;
-    if (bytes <= v->inlines) {
+    if (bytes <= ch->peer->port->inlines) {
         wr->send_flags = IBV_SEND_INLINE;
         v->count.inlined++;
     }
@@ -196,7 +232,8 @@ static bool post_slot(hccl_verbs_channel_t *ch, chain_t *chain)
     hccl_verbs_sent_t *sent = &ch->sent[number];
     hccl_verbs_message_t *m = sent->message;
     for (size_t at = 0; NULL != m && at < sent->length;) {
-        size_t n = sent->length - at < v->longest ? sent->length - at : (size_t) v->longest;
+        size_t n = sent->length - at < peer->port->longest ? sent->length - at
+                                                           : (size_t) peer->port->longest;
         if (chain->n >= v->set.batch && !flush(ch, chain)) {
             return false;
         }
@@ -228,7 +265,7 @@ static bool post_slot(hccl_verbs_channel_t *ch, chain_t *chain)
 static uint64_t requests_of(const hccl_verbs_channel_t *ch)
 {
     const hccl_verbs_sent_t *sent = &ch->sent[ch->posted % slots_of(ch)];
-    uint64_t longest = ch->peer->v->longest;
+    uint64_t longest = ch->peer->port->longest;
     return 1 + (NULL == sent->message ? 0 : (sent->length + longest - 1) / longest);
 }
 

@@ -3,6 +3,7 @@
  *
  * The sender's side of messages: see verbs_engine.h.
  */
+#include "base/log.h"
 #include "tier/verbs_engine.h"
 
 /* Parts of a long message begin at multiples of this. */
@@ -69,10 +70,11 @@ int hccl_verbs_send(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key, const 
 
 /* Parts of a long message: one for each channel that is worth it, and no longer than a send queue
  * should have to hold. */
-static size_t parts_of(const hccl_verbs_t *v, size_t bytes)
+static size_t parts_of(const hccl_verbs_peer_t *peer, size_t bytes)
 {
+    const hccl_verbs_t *v = peer->v;
     size_t parts = bytes / v->set.part_min;
-    size_t most = (size_t) v->longest * PART_REQUESTS;
+    size_t most = (size_t) peer->port->longest * PART_REQUESTS;
     parts = parts < (size_t) v->set.channels ? parts : (size_t) v->set.channels;
     return parts > (bytes + most - 1) / most ? parts : (bytes + most - 1) / most;
 }
@@ -82,7 +84,7 @@ static bool write_parts(hccl_verbs_message_t *m)
 {
     hccl_verbs_peer_t *peer = m->peer;
     hccl_verbs_t *v = peer->v;
-    size_t parts = parts_of(v, m->bytes);
+    size_t parts = parts_of(peer, m->bytes);
     size_t each = (m->bytes / parts + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
     parts = (m->bytes + each - 1) / each;
     hccl_verbs_item_t *items = NULL;
@@ -96,7 +98,7 @@ static bool write_parts(hccl_verbs_message_t *m)
         m->parts++;
     }
     bool all = parts == (size_t) m->parts;
-    m->reg = all ? hccl_verbs_cache_get(&v->cache, m->data, m->bytes, false) : NULL;
+    m->reg = all ? hccl_verbs_cache_get(&peer->port->cache, m->data, m->bytes, false) : NULL;
     for (size_t i = 0; i < (size_t) m->parts; i++) {
         hccl_verbs_item_t *item = items;
         items = item->next;
@@ -106,6 +108,7 @@ static bool write_parts(hccl_verbs_message_t *m)
         }
         item->kind = HCCL_VERBS_WRITTEN;
         item->message = m;
+        item->their_id = m->their_id;
         item->parts = (uint32_t) parts;
         item->offset = i * each;
         item->length = m->bytes - item->offset < each ? m->bytes - item->offset : each;
@@ -116,12 +119,30 @@ static bool write_parts(hccl_verbs_message_t *m)
     return NULL != m->reg;
 }
 
+/* The peer says once more where a message goes that has ended here: so all of it is there. */
+static void repeat_end(hccl_verbs_peer_t *peer, const hccl_verbs_place_t *place)
+{
+    hccl_verbs_item_t *item = hccl_verbs_item_new(peer->v);
+    if (NULL == item) {
+        /* The receiver waits for it. */
+        hccl_log_fatal("no memory for a message");
+    }
+    item->kind = HCCL_VERBS_WRITTEN;
+    item->their_id = place->receiver;
+    item->parts = 1;
+    hccl_verbs_queue(&peer->channel[0], item);
+}
+
 /* The peer has matched what I asked for, and says where it goes. */
 void hccl_verbs_take_place(hccl_verbs_peer_t *peer, const hccl_verbs_place_t *place)
 {
     hccl_verbs_message_t *m = hccl_verbs_find(peer->sending, place->sender);
     if (NULL == m) {
+        repeat_end(peer, place);
         return;
+    }
+    if (m->in_pieces) {
+        return; /* said once more; pieces need no place */
     }
     m->their_id = place->receiver;
     m->address = place->address;
@@ -131,7 +152,9 @@ void hccl_verbs_take_place(hccl_verbs_peer_t *peer, const hccl_verbs_place_t *pl
         hccl_verbs_end(m, HCCL_OK); /* it is the receiver's error, and he reports it */
     } else if (HCCL_VERBS_WRITE == place->way && write_parts(m)) {
         hccl_verbs_pump_all(peer);
-    } else if (!queue_item(&peer->channel[0], m, HCCL_VERBS_PIECE)) {
+    } else if (queue_item(&peer->channel[0], m, HCCL_VERBS_PIECE)) {
+        m->in_pieces = true;
+    } else {
         hccl_verbs_remove(&peer->sending, m);
         hccl_verbs_end(m, HCCL_ERR_NOMEM);
     }

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Most queue pairs between two processes. */
-enum { HCCL_VERBS_MAX_CHANNELS = 32 };
+/** Most queue pairs between two processes, and most ports of one. */
+enum { HCCL_VERBS_MAX_CHANNELS = 32, HCCL_VERBS_MAX_PORTS = 8 };
 
 /** Whether a process can use its port; above READY: why it cannot, to be told once. */
 typedef enum {
@@ -37,26 +37,32 @@ typedef struct hccl_verbs_card {
     char device[16];
 } hccl_verbs_card_t;
 
+/** Whether these two ports' addresses reach each other: in RoCE v2, IPv4 and IPv6 do not. */
+static inline bool hccl_verbs_reach(const hccl_verbs_card_t *a, const hccl_verbs_card_t *b)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    return (0 == __builtin_memcmp(a->gid, mapped, sizeof(mapped)))
+           == (0 == __builtin_memcmp(b->gid, mapped, sizeof(mapped)));
+}
+
 /** Whether these two processes exchange messages by RDMA. The same whoever asks: both must choose
  *  alike. host: who shares memory (0: nobody does) has a faster way. */
 static inline bool hccl_verbs_pair(const hccl_verbs_card_t *a, uint64_t host_a,
                                    const hccl_verbs_card_t *b, uint64_t host_b)
 {
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    if (HCCL_VERBS_READY != a->state || HCCL_VERBS_READY != b->state
-        || (host_a == host_b && 0 != host_a)) {
-        return false;
-    }
-    /* RoCE v2: IPv4 and IPv6 do not reach each other. */
-    return (0 == __builtin_memcmp(a->gid, mapped, sizeof(mapped)))
-           == (0 == __builtin_memcmp(b->gid, mapped, sizeof(mapped)));
+    return HCCL_VERBS_READY == a->state && HCCL_VERBS_READY == b->state
+           && (host_a != host_b || 0 == host_a) && hccl_verbs_reach(a, b);
 }
 
-/** What a connection is made of, from one side; sent over the PML. */
+/** What the two sides tell each other, over the PML: after a fault of a connection that could go over other
+ *  ports, first what they know of their ports (votes); then what a connection is made of. */
 typedef struct hccl_verbs_info {
     uint32_t generation; /* of the connection: 1, 2, ...; both sides count alike */
     uint32_t refused;    /* 1: I cannot connect; 2: I give up what was connected */
-    uint32_t status;     /* refused 2: enum ibv_wc_status that was the reason */
+    uint32_t status;     /* enum ibv_wc_status of the last fault */
+    uint32_t votes;      /* 1: these two count, and nothing below */
+    uint32_t working;    /* a bit for each port of mine that works */
+    uint32_t failures;   /* over these ports since something got through */
     uint32_t rkey;       /* of my arena */
     uint64_t arena;      /* its address; both sides' are laid out alike */
     struct {
@@ -73,7 +79,8 @@ typedef enum {
     HCCL_VERBS_ASK,       /* a long one waits: id is the sender's number of it */
     HCCL_VERBS_HERE,      /* answer to ASK: write it there (hccl_verbs_place_t follows) */
     HCCL_VERBS_WRITTEN,   /* one of `parts` parts is there: id is the receiver's number */
-    HCCL_VERBS_PIECE      /* bytes of it from `offset` on follow: for want of registered memory */
+    HCCL_VERBS_PIECE,     /* bytes of it from `offset` on follow: for want of registered memory */
+    HCCL_VERBS_NOTHING    /* what was here holds no more: the connection has moved to other ports */
 } hccl_verbs_kind_t;
 
 typedef struct hccl_verbs_header {

@@ -71,6 +71,25 @@ static int compare_ports(const hccl_port_t *a, const hccl_port_t *b)
     return 0 != names ? names : a->number - b->number;
 }
 
+int hccl_ports_order(const hccl_card_t *card, int order[HCCL_MAX_PORTS])
+{
+    int n = 0;
+
+    for (int k = 0; k < card->nports; k++) {
+        int at = n;
+
+        if (!hccl_port_is_usable(&card->ports[k])) {
+            continue;
+        }
+        for (; 0 < at && 0 > compare_ports(&card->ports[k], &card->ports[order[at - 1]]); at--) {
+            order[at] = order[at - 1];
+        }
+        order[at] = k;
+        n++;
+    }
+    return n;
+}
+
 /* ---- the rails of a node ------------------------------------------------------------------------ */
 
 /* Enters a port into the node's rails, which ascend, unless it is there or there is no room. */

@@ -152,6 +152,10 @@ bool hccl_port_is_usable(const hccl_port_t *port);
  * Every caller with the same cards finds the same. HCCL_ERR_NOMEM, HCCL_ERR_ARG (n < 1). */
 HCCL_CHECKED int hccl_ports_assign(const hccl_card_t *const *cards, int n, int *port, int *rail);
 
+/* The usable ports of a card in the order of their names: order[0..] are indices into card->ports.
+ * Returns how many they are. */
+int hccl_ports_order(const hccl_card_t *card, int order[HCCL_MAX_PORTS]);
+
 /* One line for the processes ranks[0..n-1] of a node: their ports by what was assigned, and who uses
  * each. Empty: none uses any. Cut at len. */
 void hccl_ports_print(const hccl_card_t *const *cards, const int *ranks, int n, const int *port,

@@ -82,13 +82,16 @@ after_steps() { # COMMAND...
         sleep 0.1
     done
 }
-# As job, with standard output in a file that after_steps reads.
+# As job, with standard output in a file that after_steps reads. Each rank has its own port alone: else
+# its connection would move to another one (in_rails.sh).
 steps_job() { # RANKS [OPTION]... TIMES
     local -a options
     rdma_options "$1"
     code=0
-    HCCL_TEST_TIMEOUT=40 hccl_mpirun "${options[@]}" --mca btl_tcp_if_include lo "${@:2:$#-2}" \
-        "$programs/roce/steps" "${*: -1}" >"$HCCL_TMP/steps" 2>&1 || code=$?
+    # shellcheck disable=SC2016
+    HCCL_TEST_TIMEOUT=40 hccl_mpirun "${options[@]}" --mca btl_tcp_if_include lo "${@:2:$#-2}" bash -c '
+        export OMPI_MCA_coll_hccl_ib_hca=rxe$OMPI_COMM_WORLD_RANK
+        exec "$@"' rank "$programs/roce/steps" "${*: -1}" >"$HCCL_TMP/steps" 2>&1 || code=$?
     said=$(<"$HCCL_TMP/steps")
     wait
 }

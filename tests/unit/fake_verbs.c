@@ -72,11 +72,27 @@ uint32_t fake_random(uint32_t n)
 
 static struct ibv_context *open_device(const char *name)
 {
-    if (0 != strcmp(name, "fake")) {
+    int number = 0;
+    if (0 != strncmp(name, "fake", 4)
+        || ('\0' != name[4] && 1 != sscanf(name + 4, "%d", &number))) {
         return NULL;
     }
+    MUST(0 <= number && number < FAKE_DEVICES);
     fake.others++;
-    return calloc(1, sizeof(struct ibv_context));
+    struct ibv_context *context = calloc(1, sizeof(*context));
+    context->num_comp_vectors = number;
+    return context;
+}
+
+/* The number in its name. */
+static int device_of(const struct ibv_context *context)
+{
+    return context->num_comp_vectors;
+}
+
+static bool is_down(const qp_t *qp)
+{
+    return fake.down[device_of(qp->qp.pd->context)];
 }
 
 static int close_device(struct ibv_context *context)
@@ -95,9 +111,9 @@ static int query_device(struct ibv_context *context, struct ibv_device_attr *att
 
 static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr)
 {
-    (void) context;
     MUST(1 == port);
-    *attr = (struct ibv_port_attr){.state = fake.port_down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE,
+    *attr = (struct ibv_port_attr){.state = fake.down[device_of(context)] ? IBV_PORT_DOWN
+                                                                          : IBV_PORT_ACTIVE,
                                    .active_mtu = IBV_MTU_1024,
                                    .link_layer = IBV_LINK_LAYER_ETHERNET,
                                    .max_msg_sz = 32768};
@@ -106,10 +122,14 @@ static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port
 
 static int query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
-    (void) context;
     (void) port;
     memset(gid, 0, sizeof(*gid));
-    gid->raw[15] = fake.no_gid ? 0 : (uint8_t) (index + 1);
+    gid->raw[13] = fake.renamed[device_of(context)] ? 1 : 0;
+    gid->raw[14] = (uint8_t) device_of(context);
+    gid->raw[15] = (uint8_t) (index + 1);
+    if (fake.no_gid) {
+        memset(gid, 0, sizeof(*gid));
+    }
     return 0;
 }
 
@@ -132,7 +152,8 @@ static int dealloc_pd(struct ibv_pd *pd)
 
 static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *address, size_t bytes, int access)
 {
-    if (0 != fake.lock_limit && fake.locked + (long) bytes > fake.lock_limit) {
+    if ((0 != fake.lock_limit && fake.locked + (long) bytes > fake.lock_limit)
+        || fake.broken[device_of(pd->context)]) {
         return NULL;
     }
     for (int i = 0; i < MOST; i++) {
@@ -161,10 +182,12 @@ static int dereg_mr(struct ibv_mr *mr)
     return 0;
 }
 
-static bool allowed(uint32_t key, uint64_t address, size_t bytes, int access)
+static bool allowed(const struct ibv_pd *pd, uint32_t key, uint64_t address, size_t bytes,
+                    int access)
 {
     struct ibv_mr *mr = mrs[key % 1024 % MOST];
-    return NULL != mr && key == mr->lkey && (uint64_t) (uintptr_t) mr->addr <= address
+    return NULL != mr && key == mr->lkey && pd == mr->pd
+           && (uint64_t) (uintptr_t) mr->addr <= address
            && address + bytes <= (uint64_t) (uintptr_t) mr->addr + mr->length
            && access == (mr_access[key % 1024] & access);
 }
@@ -215,7 +238,7 @@ static int poll_cq(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
 {
     cq_t *cq = (cq_t *) ibv;
     /* Not always all that is there. */
-    n = n < cq->n ? n : cq->n;
+    n = fake.mute[device_of(cq->cq.context)] ? 0 : n < cq->n ? n : cq->n;
     n = 0 == fake_random(2) ? n : (int) fake_random((uint32_t) n + 1);
     memcpy(wc, cq->wc, (size_t) n * sizeof(*wc));
     memmove(cq->wc, cq->wc + n, (size_t) (cq->n - n) * sizeof(*wc));
@@ -282,7 +305,7 @@ static int modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
         to_error(qp);
         return 0;
     }
-    if (fake.port_down && IBV_QPS_RTR == attr->qp_state) {
+    if (is_down(qp) && IBV_QPS_RTR == attr->qp_state) {
         return 110;
     }
     MUST((int) attr->qp_state == qp->state + 1);
@@ -378,7 +401,8 @@ static bool perform(qp_t *qp)
     qp_t *to = qps[qp->to % 1024 % MOST];
     bool tells = IBV_WR_RDMA_WRITE_WITH_IMM == r->wr.opcode;
     if (NULL == to || to->qp.qp_num != qp->to || to->state < IBV_QPS_RTR || IBV_QPS_ERR == to->state
-        || fake.unreachable) {
+        || (0 != fake.longest && fake.longest < r->sge.length) || fake.unreachable || is_down(qp)
+        || is_down(to)) {
         if (NULL != to && to->qp.qp_num == qp->to && to->state < IBV_QPS_RTR && !fake.unreachable) {
             return false; /* tried again for a while */
         }
@@ -389,8 +413,8 @@ static bool perform(qp_t *qp)
         fake.not_ready++;
         return false;
     }
-    MUST(NULL != r->inlined || allowed(r->sge.lkey, r->sge.addr, r->sge.length, 0));
-    MUST(allowed(r->wr.wr.rdma.rkey, r->wr.wr.rdma.remote_addr, r->sge.length,
+    MUST(NULL != r->inlined || allowed(qp->qp.pd, r->sge.lkey, r->sge.addr, r->sge.length, 0));
+    MUST(allowed(to->qp.pd, r->wr.wr.rdma.rkey, r->wr.wr.rdma.remote_addr, r->sge.length,
                  IBV_ACCESS_REMOTE_WRITE));
     memcpy((void *) (uintptr_t) r->wr.wr.rdma.remote_addr,
            NULL != r->inlined ? r->inlined : (void *) (uintptr_t) r->sge.addr, r->sge.length);

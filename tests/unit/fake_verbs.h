@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A stand-in for libibverbs and the network, in one process: each hccl_verbs_open is a process of its
- * own with its own device. Work requests are done one at a time when the test says so, in order on
+ * own with its own devices, which are called fake, fake1, ... fake7. Work requests are done one at a time when the test says so, in order on
  * each queue pair and in any order between them; what is not inline is read only then. It aborts on what
  * a real device would refuse: memory that is not registered, more requests than a queue takes, a
  * completion queue that overflows.
@@ -15,6 +15,8 @@
 
 #include "tier/verbs_table.h"
 
+enum { FAKE_DEVICES = 8 };
+
 extern const hccl_verbs_table_t fake_verbs;
 
 /** What has been seen, and what is to go wrong. All of it is reset by fake_reset. */
@@ -26,8 +28,12 @@ typedef struct fake {
     long locked;                      /* bytes registered, */
     long lock_limit;                  /* and how many may be; 0: any number */
     int queue_pairs_left;             /* that can still be made; -1: any number */
-    bool port_down;
+    bool down[FAKE_DEVICES];          /* the port of this device is, for all processes */
+    bool broken[FAKE_DEVICES];        /* it registers nothing any more */
+    bool mute[FAKE_DEVICES];          /* its completions cannot be read any more */
+    bool renamed[FAKE_DEVICES];       /* its address has changed */
     bool no_gid;
+    uint32_t longest;   /* request that gets through; 0: of any length */
     bool unreachable;   /* requests fail instead of being done */
     bool loses_answers; /* what was done when a queue pair broke may look as if it was not */
 } fake_t;

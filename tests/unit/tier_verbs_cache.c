@@ -18,7 +18,8 @@
 enum { PAGE = 4096, PAGES = 64 };
 
 static hccl_verbs_cache_t cache;
-static struct ibv_pd pd;
+static struct ibv_context context;
+static struct ibv_pd pd = {.context = &context};
 static char *memory;
 
 static void begin(size_t most, bool keeps)
