@@ -115,7 +115,7 @@ static int flat_by_node(const hccl_case_t *c, int algorithm, const hccl_way_t *w
                         hccl_plan_t **plan)
 {
     const int n = c->shape->nranks, parts = way->pattern->turns ? 2 : 1;
-    const hccl_team_t team = hccl_team_by_node(c);
+    const hccl_team_t team = hccl_exchange_team(way->pattern, c);
     hccl_exchange_t x;
     int rc = hccl_exchange_open(&x, way->pattern, n);
     hccl_builder_t *b = HCCL_OK == rc ? hccl_build_start(c, algorithm, parts * n) : NULL;

@@ -172,19 +172,19 @@ int hccl_algo_bcast_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan
 
 int hccl_algo_bcast_tree4(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return flat_tree(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+    return flat_tree(c, algorithm, plan, hccl_team_by_ring(c), hccl_by_ring(c, c->root),
                      hccl_tree_nomial(c));
 }
 
 int hccl_algo_bcast_star(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return flat_tree(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+    return flat_tree(c, algorithm, plan, hccl_team_by_ring(c), hccl_by_ring(c, c->root),
                      HCCL_TREE_STAR);
 }
 
 int hccl_algo_bcast_double_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return flat_tree(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+    return flat_tree(c, algorithm, plan, hccl_team_by_ring(c), hccl_by_ring(c, c->root),
                      HCCL_TREE_DOUBLE);
 }
 
@@ -195,6 +195,6 @@ int hccl_algo_bcast_binary(const hccl_case_t *c, int algorithm, hccl_plan_t **pl
 
 int hccl_algo_bcast_chain(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return flat_tree(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+    return flat_tree(c, algorithm, plan, hccl_team_by_ring(c), hccl_by_ring(c, c->root),
                      HCCL_TREE_CHAIN);
 }

@@ -151,12 +151,14 @@ int hccl_algo_bcast_hier_scatter_rhd(const hccl_case_t *c, int algorithm, hccl_p
 static int flat(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, int cuts, across_t across)
 {
     hccl_builder_t *b = hccl_build_start(c, algorithm, cuts);
-    const hccl_team_t team = hccl_team_by_node(c);
+    const bool far = across_nb == across; /* most data do not go to the next member */
+    const hccl_team_t team = far ? hccl_team_by_node(c) : hccl_team_by_ring(c);
 
     if (NULL == b) {
         return HCCL_ERR_NOMEM;
     }
-    across(b, &team, hccl_by_node(c, c->root), HCCL_BASE_RECV, 0, cuts);
+    across(b, &team, far ? hccl_by_node(c, c->root) : hccl_by_ring(c, c->root), HCCL_BASE_RECV, 0,
+           cuts);
     return hccl_build_finish(b, plan);
 }
 

@@ -75,7 +75,10 @@ int hccl_exchange_rounds(const hccl_exchange_t *x);
 /** The member so far ahead of member `me`. */
 int hccl_exchange_ahead(const hccl_exchange_t *x, int me, int turn, int distance);
 
-/** For an exchange of all ranks' blocks among hccl_team_by_node: orders them by slot. HCCL_OK or
+/** All ranks, node after node, in the order in which most data go to near nodes. */
+hccl_team_t hccl_exchange_team(const hccl_pattern_t *pattern, const hccl_case_t *c);
+
+/** For an exchange of all ranks' blocks among these: orders them by slot. HCCL_OK or
  *  HCCL_ERR_NOMEM. */
 HCCL_CHECKED int hccl_exchange_order(const hccl_exchange_t *x, hccl_builder_t *b,
                                      const hccl_case_t *c);

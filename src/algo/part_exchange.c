@@ -127,9 +127,16 @@ void hccl_exchange_marked(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stre
     }
 }
 
+hccl_team_t hccl_exchange_team(const hccl_pattern_t *pattern, const hccl_case_t *c)
+{
+    return pattern->far ? hccl_team_by_node(c) : hccl_team_by_ring(c);
+}
+
 int hccl_exchange_order(const hccl_exchange_t *x, hccl_builder_t *b, const hccl_case_t *c)
 {
-    if (!x->pattern->reversed) {
+    const hccl_team_t team = hccl_exchange_team(x->pattern, c);
+
+    if (!x->pattern->reversed && (x->pattern->far || !c->shape->ringed)) {
         hccl_order_by_node(b, c->shape);
         return HCCL_OK;
     }
@@ -139,7 +146,7 @@ int hccl_exchange_order(const hccl_exchange_t *x, hccl_builder_t *b, const hccl_
         return HCCL_ERR_NOMEM;
     }
     for (int i = 0; i < x->n; i++) {
-        order[x->slot[i]] = c->shape->node_ranks[i];
+        order[x->slot[i]] = hccl_team_rank(&team, i);
     }
     hccl_build_order(b, order);
     free(order);

@@ -41,8 +41,9 @@ typedef struct hccl_team {
 /** All ranks in rank order. */
 hccl_team_t hccl_team_all(const hccl_case_t *c);
 
-/** All ranks, node after node. */
+/** All ranks, node after node; or the nodes in the order of rings. */
 hccl_team_t hccl_team_by_node(const hccl_case_t *c);
+hccl_team_t hccl_team_by_ring(const hccl_case_t *c);
 
 /** The rank of index `index` (below shape.min_local) of every node: member v is in node v. */
 hccl_team_t hccl_team_rail(const hccl_case_t *c, int index);
@@ -173,8 +174,10 @@ void hccl_order_by_node(hccl_builder_t *b, const hccl_shape_t *shape);
 /** The map of that order for a team of one rank per node. */
 hccl_map_t hccl_map_nodes(const hccl_case_t *c);
 
-/** A rank's number in hccl_team_by_node, and the position of its block in that order. */
+/** A rank's number in hccl_team_by_node, and the position of its block in that order; the number in
+ *  hccl_team_by_ring. */
 int hccl_by_node(const hccl_case_t *c, int rank);
+int hccl_by_ring(const hccl_case_t *c, int rank);
 
 /* ---- single steps (parts.c) ----------------------------------------------------------------- */
 

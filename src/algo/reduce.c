@@ -418,7 +418,7 @@ int hccl_algo_reduce_star(const hccl_case_t *c, int algorithm, hccl_plan_t **pla
 
 int hccl_algo_reduce_double_tree(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return flat(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root), 2,
+    return flat(c, algorithm, plan, hccl_team_by_ring(c), hccl_by_ring(c, c->root), 2,
                 HCCL_TREE_DOUBLE, across_double_tree);
 }
 
@@ -429,13 +429,13 @@ int hccl_algo_reduce_chain(const hccl_case_t *c, int algorithm, hccl_plan_t **pl
 
 int hccl_algo_reduce_ring(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return flat(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+    return flat(c, algorithm, plan, hccl_team_by_ring(c), hccl_by_ring(c, c->root),
                 c->shape->nranks, HCCL_TREE_CHAIN, across_ring);
 }
 
 int hccl_algo_reduce_nhr(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    return flat(c, algorithm, plan, hccl_team_by_node(c), hccl_by_node(c, c->root),
+    return flat(c, algorithm, plan, hccl_team_by_ring(c), hccl_by_ring(c, c->root),
                 c->shape->nranks, HCCL_TREE_CHAIN, across_nhr);
 }
 

@@ -110,12 +110,12 @@ int hccl_algo_reduce_scatter_flat(const hccl_case_t *c, int algorithm, hccl_plan
 {
     const hccl_way_t *way = hccl_way_of(algorithm);
     const int n = c->shape->nranks;
-    hccl_stream_t s = {hccl_team_by_node(c), hccl_map_even(0, 1), 1};
     hccl_exchange_t x;
 
     if (NULL == way) {
         return HCCL_ERR_INTERNAL;
     }
+    const hccl_stream_t s = {hccl_exchange_team(way->pattern, c), hccl_map_even(0, 1), 1};
     int rc = hccl_exchange_open(&x, way->pattern, n);
     hccl_builder_t *b = HCCL_OK == rc ? hccl_build_start(c, algorithm, n) : NULL;
 

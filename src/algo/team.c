@@ -22,6 +22,15 @@ hccl_team_t hccl_team_by_node(const hccl_case_t *c)
                          .replaced = -1};
 }
 
+hccl_team_t hccl_team_by_ring(const hccl_case_t *c)
+{
+    hccl_team_t team = hccl_team_by_node(c);
+
+    team.me = hccl_by_ring(c, c->me);
+    team.ranks = c->shape->ring_ranks;
+    return team;
+}
+
 hccl_team_t hccl_team_rail(const hccl_case_t *c, int index)
 {
     const hccl_shape_t *shape = c->shape;
@@ -124,6 +133,17 @@ void hccl_order_by_node(hccl_builder_t *b, const hccl_shape_t *shape)
 hccl_map_t hccl_map_nodes(const hccl_case_t *c)
 {
     return (hccl_map_t){.start = c->shape->node_start, .per = 1};
+}
+
+int hccl_by_ring(const hccl_case_t *c, int rank)
+{
+    const hccl_shape_t *shape = c->shape;
+    int place = shape->local_of[rank];
+
+    for (int i = 0; i < shape->seat[shape->node_of[rank]]; i++) {
+        place += shape->node_start[shape->ring[i] + 1] - shape->node_start[shape->ring[i]];
+    }
+    return place;
 }
 
 int hccl_by_node(const hccl_case_t *c, int rank)

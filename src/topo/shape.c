@@ -162,7 +162,7 @@ static void find_groups(build_t *b, const hccl_place_t *place)
 static hccl_shape_t *shape_open(const build_t *b, int nnodes, int **pool)
 {
     size_t n = (size_t) b->n;
-    size_t ints = 4 * n + 7 * (size_t) nnodes + 1;
+    size_t ints = 5 * n + 7 * (size_t) nnodes + 1;
 
     for (int g = 0; g < b->ngroups; g++) {
         ints += (size_t) b->group[g].nreps + (g < nnodes ? 0 : (size_t) b->group[g].nranks);
@@ -189,7 +189,8 @@ static hccl_shape_t *shape_open(const build_t *b, int nnodes, int **pool)
     s->seat = s->ring + nnodes;
     s->ring_start = s->seat + nnodes;
     s->ring_lead_at = s->ring_start + nnodes;
-    *pool = s->ring_lead_at + nnodes;
+    s->ring_ranks = s->ring_lead_at + nnodes;
+    *pool = s->ring_ranks + n;
     return s;
 }
 

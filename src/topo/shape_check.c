@@ -243,6 +243,21 @@ static bool check_group_members(checker_t *c, int g)
     return true;
 }
 
+/* All ranks, node after node in the order of the ring. */
+static bool check_ring_ranks(checker_t *c)
+{
+    const hccl_shape_t *s = c->s;
+
+    for (int i = 0, at = 0; i < s->nnodes; i++) {
+        for (int k = s->node_start[s->ring[i]]; k < s->node_start[s->ring[i] + 1]; k++, at++) {
+            if (s->ring_ranks[at] != s->node_ranks[k]) {
+                return broken(c, "rank %d is number %d in the ring", s->ring_ranks[at], at);
+            }
+        }
+    }
+    return true;
+}
+
 /* Every node has a leader and a seat, and what is kept beside them fits. */
 static bool check_leaders(checker_t *c)
 {
@@ -265,7 +280,7 @@ static bool check_leaders(checker_t *c)
     if (led != s->led || (moved && !s->ringed)) {
         return broken(c, "led is %d, ringed is %d", s->led, s->ringed);
     }
-    return true;
+    return check_ring_ranks(c);
 }
 
 int hccl_shape_check(const hccl_shape_t *shape, char *why, size_t whylen)

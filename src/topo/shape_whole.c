@@ -39,9 +39,12 @@ void hccl_shape_settle(hccl_shape_t *shape)
         shape->led = shape->led || 0 < shape->lead[v];
         shape->lead_at[v] = shape->node_start[v] + shape->lead[v];
     }
-    for (int i = 0; i < shape->nnodes; i++) {
+    for (int i = 0, at = 0; i < shape->nnodes; i++) {
         const int v = shape->ring[i];
 
+        for (int k = shape->node_start[v]; k < shape->node_start[v + 1]; k++) {
+            shape->ring_ranks[at++] = shape->node_ranks[k];
+        }
         shape->seat[v] = i;
         shape->ring_start[i] = shape->node_start[v];
         shape->ring_lead_at[i] = shape->lead_at[v];

@@ -227,6 +227,7 @@ typedef struct hccl_shape {
     int *seat;           /* [nnodes] where in ring a node is */
     int *ring_start;     /* [nnodes] node_start of ring[i] */
     int *ring_lead_at;   /* [nnodes] lead_at of ring[i] */
+    int *ring_ranks;     /* [nranks] as node_ranks, but the nodes in the order of rings */
     hccl_group_t *group; /* [ngroups] 0 … nnodes-1 are the nodes, in order; after them, level by
                           * level, the groups inside nodes that have at least 2 members and fewer
                           * than their parent. A parent comes before its children. */

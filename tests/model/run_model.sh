@@ -90,6 +90,14 @@ expect "links in the order of ranks" 0 \
 expect "links along the file" 0 \
     '^all links: 112000 bytes, cost of a byte 1\.750 on average, between switches 28000 bytes' \
     cost "${ring[@]}" --topo-file "$HCCL_TMP/links"
+# flat: one rank per node, 2 x 7/8 x 8000 over each of 8 links; two, 2 x 15/16 x 8000
+flat=(allreduce ring)
+expect "flat links in the order of ranks" 0 ', between switches 112000 bytes' \
+    cost "${flat[@]}" node:8 --bytes 8000 --topo-file "$HCCL_TMP/alike"
+expect "flat links along the file" 0 ', between switches 28000 bytes' \
+    cost "${flat[@]}" node:8 --bytes 8000 --topo-file "$HCCL_TMP/links"
+expect "flat links of several ranks along the file" 0 ', between switches 30000 bytes' \
+    cost "${flat[@]}" "node:8 rank:2" --bytes 8000 --topo-file "$HCCL_TMP/links"
 expect "check along the file" 0 '^proven: 16 ranks' check allreduce hier_ring "node:8 rank:2" \
     --topo-file "$HCCL_TMP/links"
 # each switch sends 1 of those links up: 14000 bytes, in the other order all of its four
