@@ -11,7 +11,7 @@
  *       madvise  its pages are given back
  *       mremap   moved away, and something else mapped where it was
  *       malloc   freed, and allocated again at its address, from pages of its own
- *       brk      the same, from the heap that grows and shrinks
+ *       brk      the heap shrinks, and grows again
  *       fork     a child writes to it
  *   memory ROUNDS BYTES limit      uses ROUNDS buffers, and prints on each rank
  *                                  "memory limit: RANK REGISTERED-BEFORE REGISTERED-AFTER"
@@ -184,28 +184,43 @@ static void use_changed(const char *way, change_t *change, int rounds, int32_t *
 }
 
 /* The allocator gives the memory back to the system each time, and gets it again where it was. */
-static void use_allocated(const char *way, int rounds, int32_t *other, size_t bytes)
+static void use_allocated(int rounds, int32_t *other, size_t bytes)
 {
-    const bool maps = 0 == strcmp("malloc", way);
     const void *last = NULL;
     bool again_there = false;
 
-    mallopt(M_MMAP_MAX, maps ? 65536 : 0);
     mallopt(M_MMAP_THRESHOLD, 65536);
-    mallopt(M_TRIM_THRESHOLD, 65536);
     for (int round = 0; round < rounds; round++) {
-        const void *end = sbrk(0);
         int32_t *buffer = malloc(bytes);
         if (NULL == buffer) {
-            fail("no memory", way, round);
+            fail("no memory", "malloc", round);
         }
-        again_there = again_there || (const void *) buffer == last;
-        use(way, buffer, other, (int) (bytes / sizeof(*buffer)), round);
+        again_there = again_there || buffer == last;
+        use("malloc", buffer, other, (int) (bytes / sizeof(*buffer)), round);
+        last = buffer;
         free(buffer);
-        last = maps || sbrk(0) <= end ? buffer : NULL;
     }
     if (!again_there) {
-        fail("the memory never came back where it was", way, rounds);
+        fail("the memory never came back where it was", "malloc", rounds);
+    }
+}
+
+/* The heap shrinks and grows again. The allocator has enough below, and leaves the end alone. */
+static void use_break(int rounds, int32_t *other, size_t bytes)
+{
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, INT32_MAX);
+    void *volatile plenty = malloc(1 << 22);
+    free(plenty);
+    for (int round = 0; round < rounds; round++) {
+        void *buffer = sbrk((intptr_t) bytes);
+        if ((void *) -1 == buffer) {
+            fail("no memory", "brk", round);
+        }
+        use("brk", buffer, other, (int) (bytes / sizeof(*other)), round);
+        if (sbrk(0) != (char *) buffer + bytes || (void *) -1 == sbrk(-(intptr_t) bytes)) {
+            fail("the end of the heap is in use", "brk", round);
+        }
     }
 }
 
@@ -222,8 +237,10 @@ static void run(const char *way, int rounds, int32_t *other, size_t bytes)
         return;
     }
     bool known = 0 == strcmp("malloc", way) || 0 == strcmp("brk", way);
-    if (known) {
-        use_allocated(way, rounds, other, bytes);
+    if (known && 'm' == *way) {
+        use_allocated(rounds, other, bytes);
+    } else if (known) {
+        use_break(rounds, other, bytes);
     }
     for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
         if (0 == strcmp(changes[i].way, way)) {
