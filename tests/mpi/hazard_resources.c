@@ -77,6 +77,28 @@ static void one_dup(struct hz_ctx *hz, long round)
     MPI_Comm_free(&comm);
 }
 
+/* Calls that are made again, of which a communicator keeps records. */
+static void same_calls(struct hz_ctx *hz, long round)
+{
+    static int in[300], sum[300];
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int call = 0; call < 12; call++) {
+        const int n = 1 + call % 3 * 100;
+        for (int i = 0; i < n; i++) {
+            in[i] = i + (int) (round % 1000) + hz->rank;
+        }
+        MPI_Allreduce(in, sum, n, MPI_INT, MPI_SUM, comm);
+        MPI_Bcast(in, n, MPI_INT, 0, comm);
+        HZ_CHECK(hz,
+                 hz->size * (n - 1 + (int) (round % 1000)) + hz->size * (hz->size - 1) / 2
+                     == sum[n - 1],
+                 "round %ld, call %d: sum %d", round, call, sum[n - 1]);
+    }
+    MPI_Comm_free(&comm);
+}
+
 static void many_uses(struct hz_ctx *hz, long round)
 {
     MPI_Comm comm;
@@ -114,6 +136,11 @@ static void p62(struct hz_ctx *hz)
 static void p62_uses(struct hz_ctx *hz)
 {
     flat(hz, 0 < hz->repeat ? hz->repeat : 120, many_uses, "dup or split, every collective, free");
+}
+
+static void p62_records(struct hz_ctx *hz)
+{
+    flat(hz, 0 < hz->repeat ? hz->repeat : 500, same_calls, "dup, the same calls, free");
 }
 
 static void p62_windows(struct hz_ctx *hz)
@@ -179,9 +206,9 @@ static void p67(struct hz_ctx *hz)
 int main(int argc, char **argv)
 {
     static const struct hz_test tests[] = {
-        {"P62", 1, p62}, {"P62b", 1, p62_uses}, {"P62c", 2, p62_windows}, {"P61", 1, p66},
-        {"P63", 1, p63}, {"P66", 1, p66},       {"P67", 1, p67},          {"P81", 1, p66},
-        {"P85", 1, p66}, {NULL, 0, NULL},
+        {"P62", 1, p62}, {"P62b", 1, p62_uses}, {"P62c", 2, p62_windows}, {"P62d", 1, p62_records},
+        {"P61", 1, p66}, {"P63", 1, p63},       {"P66", 1, p66},          {"P67", 1, p67},
+        {"P81", 1, p66}, {"P85", 1, p66},       {NULL, 0, NULL},
     };
 
     return hz_main(argc, argv, MPI_THREAD_SINGLE, tests);
