@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # devices: 4
-# seconds: 100
+# seconds: 200
 #
 # In the machine that vm makes: what collectives hand to the devices, counted between the component and
 # libibverbs; what is on the wire then; and that nothing goes another way.

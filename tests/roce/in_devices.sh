@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # devices: 4
-# seconds: 120
+# seconds: 200
 #
 # In the machine that vm makes: its devices are what vm promises, and what the component finds of them.
 set -euo pipefail

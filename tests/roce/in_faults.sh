@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # devices: 2
-# seconds: 200
+# seconds: 300
 #
 # In the machine that vm makes: packets that are lost, queue pairs that fail, links that go down, and
 # what is missing at the start.

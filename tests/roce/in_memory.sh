@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # devices: 2
-# seconds: 100
+# seconds: 200
 #
 # In the machine that vm makes: buffers whose memory goes and comes between calls, children, the limit of
 # what stays registered, and what communicators leave behind.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # devices: 4
-# seconds: 200
+# seconds: 300
 #
 # In the machine that vm makes: random calls of all collectives by RDMA, compared with point-to-point
 # messages.
