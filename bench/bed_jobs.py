@@ -105,7 +105,9 @@ class Beds:
             raise JobFailed(f"stopped after {limit} s")
         if job.returncode != 0:
             lines = [line for line in text.splitlines() if line.strip() and "setpgid" not in line]
-            raise JobFailed(f"exit code {job.returncode}: {' | '.join(lines[-3:])}")
+            # After a signal Open MPI prints where each process was.
+            shown = lines if job.returncode > 128 else lines[-3:]
+            raise JobFailed(f"exit code {job.returncode}: {' | '.join(shown)}")
         return text
 
     def run(self, order, options, test, limit):
