@@ -13,7 +13,7 @@ if (($# > 0)); then
 fi
 programs=$HCCL_BUILD_DIR/tests/model
 plan=$HCCL_BUILD_DIR/tools/hccl_plan
-for program in "$programs"/{prove,mutate,bounds,defaults,payload,simulate,tiers,trend} "$plan"; do
+for program in "$programs"/{prove,mutate,bounds,defaults,links,payload,regret,simulate,tiers,trend} "$plan"; do
     if [[ ! -x $program ]]; then
         hccl_not_ok model "no program $program: run make check"
         hccl_finish
@@ -60,6 +60,7 @@ run_parts "$programs/mutate"
 "$programs/bounds" || HCCL_FAILED=$((HCCL_FAILED + 1))
 "$programs/defaults" || HCCL_FAILED=$((HCCL_FAILED + 1))
 "$programs/trend" || HCCL_FAILED=$((HCCL_FAILED + 1))
+"$programs/regret" || HCCL_FAILED=$((HCCL_FAILED + 1))
 
 # 4 ranks in a ring, 4 bytes: 3 + 3 rounds of 1 byte; 2 nodes: each sends 2 x 1/2 x 4 bytes.
 expect list 0 '^allreduce +ring ' list

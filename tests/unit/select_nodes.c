@@ -51,17 +51,19 @@ static void many_nodes_take_few_rounds(void **state)
 static void bcast_to_many_nodes_has_no_long_chain(void **state)
 {
     (void) state;
+    expect("hier_chain", HCCL_COLL_BCAST, "node:2 rank:2", 64 << 10, true);
+    expect("hier_double_tree", HCCL_COLL_BCAST, "node:3 rank:2", 32 << 10, true);
     expect("hier_tree", HCCL_COLL_BCAST, "node:4 rank:2", 4 << 10, true);
-    expect("hier_chain", HCCL_COLL_BCAST, "node:4 rank:2", 64 << 10, true);
+    expect("hier_scatter_nb", HCCL_COLL_BCAST, "node:4 rank:2", 64 << 10, true);
     expect("hier_tree4", HCCL_COLL_BCAST, "node:5 rank:2", 4 << 10, true);
-    expect("hier_tree", HCCL_COLL_BCAST, "node:5 rank:2", 8 << 10, true);
-    expect("hier_double_tree", HCCL_COLL_BCAST, "node:5 rank:2", 16 << 10, true);
-    expect("hier_double_tree", HCCL_COLL_BCAST, "node:12 rank:2", 8 << 10, true);
-    expect("hier_double_tree", HCCL_COLL_BCAST, "node:16 rank:2", 1 << 20, true);
-    expect("hier_chain", HCCL_COLL_BCAST, "node:16 rank:2", 2 << 20, true);
-    expect("hier_double_tree", HCCL_COLL_BCAST, "node:32 rank:2", 2 << 20, true);
+    expect("hier_scatter_nb", HCCL_COLL_BCAST, "node:16 rank:2", 128 << 10, true);
+    expect("hier_chain", HCCL_COLL_BCAST, "node:8 rank:2", 256 << 10, true);
+    expect("hier_double_tree", HCCL_COLL_BCAST, "node:16 rank:2", 256 << 10, true);
+    expect("hier_chain", HCCL_COLL_BCAST, "node:16 rank:2", 1 << 20, true);
+    expect("hier_double_tree", HCCL_COLL_BCAST, "node:32 rank:2", 512 << 10, true);
     expect("hier_tree", HCCL_COLL_BCAST, "node:32 rank:2", 4 << 10, true);
-    expect("hier_chain", HCCL_COLL_BCAST, "node:32 rank:2", 4 << 20, true);
+    expect("hier_double_tree", HCCL_COLL_BCAST, "node:64 rank:2", 2 << 20, true);
+    expect("hier_chain", HCCL_COLL_BCAST, "node:64 rank:2", 4 << 20, true);
 }
 
 static void reduce_from_many_nodes_has_no_long_chain(void **state)
