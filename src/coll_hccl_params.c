@@ -109,10 +109,12 @@ static const char *given(const char *name, char *buf, size_t len)
 
 static int complain(const char *name, const char *value, const char *accepted)
 {
+    const char *variable = variable_of(name);
     if (0 == OMPI_PROC_MY_NAME->vpid) {
-        hccl_log_error("parameter coll_hccl_%s: \"%s\" is not accepted; accepted: %s. "
+        hccl_log_error("parameter coll_hccl_%s%s%s%s: \"%s\" is not accepted; accepted: %s. "
                        "The component does not run with it",
-                       name, value, accepted);
+                       name, NULL == variable ? "" : " (", NULL == variable ? "" : variable,
+                       NULL == variable ? "" : ")", value, accepted);
     }
     return OMPI_ERR_BAD_PARAM;
 }

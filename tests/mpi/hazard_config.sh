@@ -41,16 +41,22 @@ hazard_synthetic_topology() {
     hazard_job roots 3 "/in-$2-synthetic" "$1"
 }
 
-# bad_value NAME PARAMETER VALUE ACCEPTED: with this value there is exactly one message, which names
-# the value and what is accepted (a regular expression); MPI_Init fails for all, or all go on with
-# right results.
+# bad_value NAME PARAMETER VALUE ACCEPTED [VARIABLE]: with this value there is exactly one message, which
+# names the value and what is accepted (a regular expression); MPI_Init fails for all, or all go on with
+# right results. With VARIABLE, the value comes from there, and the message names it.
 bad_value() {
     local name=$1 parameter=$2 value=$3 accepted=$4 out=$HCCL_TMP/bad rc=0 times
+    local -a given=(--mca "$parameter" "$value")
+    if [[ -n ${5:-} ]]; then
+        local -x "$5=$value"
+        accepted="$5.*($accepted)"
+        given=()
+    fi
     if ! have_param "$parameter"; then
         hccl_skip "$name" "no parameter $parameter"
         return 0
     fi
-    HCCL_TEST_TIMEOUT=30 hccl_mpirun --mca coll "$coll" --mca "$parameter" "$value" -np 3 \
+    HCCL_TEST_TIMEOUT=30 hccl_mpirun --mca coll "$coll" "${given[@]}" -np 3 \
         "$bin/hazard_roots" -t P37 >"$out" 2>&1 || rc=$?
     # As a word: a short number may be a part of some process's.
     times=$(grep -acwF -- "$value" "$out" || true)
@@ -99,6 +105,19 @@ hazard_bad_values() {
     bad_value "$1/rdma_tc" coll_hccl_rdma_tc 33 'multiples of 4'
     bad_value "$1/radix" coll_hccl_radix 65 '0 and 2 to 64'
     bad_value "$1/tree_radix" coll_hccl_tree_radix 65 '2 to 64'
+    bad_value "$1/HCCL_IB_GID_INDEX" coll_hccl_ib_gid_index 1025 '0 to 1023' HCCL_IB_GID_INDEX
+    bad_value "$1/HCCL_IB_HCA" coll_hccl_ib_hca mlx5_1:0 '1 to 255' HCCL_IB_HCA
+    bad_value "$1/HCCL_MULTI_QP_THRESHOLD" coll_hccl_rdma_multi_qp_threshold 8193 '1 to 8192' \
+        HCCL_MULTI_QP_THRESHOLD
+    bad_value "$1/HCCL_RDMA_BATCH" coll_hccl_rdma_batch 6500 '1 to 64' HCCL_RDMA_BATCH
+    bad_value "$1/HCCL_RDMA_QPS_PER_CONNECTION" coll_hccl_rdma_qps_per_connection 3300 '1 to 32' \
+        HCCL_RDMA_QPS_PER_CONNECTION
+    bad_value "$1/HCCL_RDMA_RETRY_CNT" coll_hccl_rdma_retry_cnt 8000 '1 to 7' HCCL_RDMA_RETRY_CNT
+    bad_value "$1/HCCL_RDMA_SL" coll_hccl_rdma_sl 8001 '0 to 7' HCCL_RDMA_SL
+    bad_value "$1/HCCL_RDMA_TC" coll_hccl_rdma_tc 2530 '0 to 252' HCCL_RDMA_TC
+    bad_value "$1/HCCL_RDMA_TIMEOUT" coll_hccl_rdma_timeout 2500 '5 to 24' HCCL_RDMA_TIMEOUT
+    bad_value "$1/HCCL_RETRY_COUNT" coll_hccl_retry_count 1001 '0 to 1000' HCCL_RETRY_COUNT
+    bad_value "$1/HCCL_TOPO_FILE" coll_hccl_topo_file /no/such_file 'cannot|No such' HCCL_TOPO_FILE
     bad_value "$1/port_map" coll_hccl_port_map '0=a,b' 'all entries .* or none'
     bad_value "$1/port_map:absent" coll_hccl_port_map no_such_device1 'this host does not have'
     number=$(sed -nE "$integers" "$params_file" | head -n 1)
