@@ -40,6 +40,7 @@ static hccl_verbs_settings_t settings(void)
         .timeout = hccl_params.rdma_timeout,
         .retries = hccl_params.rdma_retry_cnt,
         .reconnects = hccl_params.retry_count,
+        .sleeps = 0 != hccl_params.sleep_after,
         .registered_most = hccl_params.rdma_cache,
         .break_every = injected("qp") ? 40 : 0,
     };

@@ -11,9 +11,10 @@
 #include <time.h>
 
 #include "exec/drive.h"
+#include "tier/tier.h"
 
-/* Bounds of one sleep, in ns: when only peers in shared memory can bring news, who wake us; and when
- * we learn by looking alone. A shorter sleep would hardly be one: the kernel's timers are about as
+/* Bounds of one sleep, in ns: when all that can bring news wakes us, peers in shared memory or the network's
+ * device; and when we learn by looking alone. A shorter sleep would hardly be one: the kernel's timers are about as
  * coarse. */
 #define LEAST_SLEEP UINT64_C(50000)
 #define MOST_SLEEP UINT64_C(10000000)
@@ -61,7 +62,7 @@ static uint64_t idle_time(hccl_wait_t *wait)
     return ns - wait->since;
 }
 
-/* With peers alone to wait for, as long as it has waited; else an eighth of that. */
+/* With those alone to wait for who wake us, as long as it has waited; else an eighth of that. */
 static uint64_t next_sleep(uint64_t idle, bool woken)
 {
     uint64_t ns = woken ? idle : idle / 8;
@@ -76,14 +77,19 @@ static void nap(uint64_t ns)
 }
 
 /* After a fruitless look everywhere. */
-static void go_to_sleep(hccl_wait_t *wait, const hccl_lane_t *lane)
+static void go_to_sleep(hccl_wait_t *wait, const hccl_lane_t *lane, bool messages)
 {
     uint64_t idle = idle_time(wait);
     if (++wait->looks < LOOKS || idle < (uint64_t) hccl_engine.sleep_after * 1000) {
         return;
     }
     wait->looks = 0;
-    if (NULL != lane && hccl_doze_begin(lane)) {
+    bool busy = hccl_drive_is_busy();
+    if ((messages || busy) && hccl_tier_arm(&wait->others)) {
+        wait->armed = true;
+        wait->others = wait->others || busy || NULL != lane;
+        opal_progress(); /* what came before; the caller looks, then we sleep */
+    } else if (NULL != lane && hccl_doze_begin(lane)) {
         wait->dozing = lane; /* the caller looks once more, then we sleep */
     } else {
         nap(next_sleep(idle, false));
@@ -101,6 +107,11 @@ static void sleep_on(hccl_wait_t *wait, bool messages)
 
 void hccl_wait_pause(hccl_wait_t *wait, const hccl_lane_t *lane, bool messages)
 {
+    if (HCCL_UNLIKELY(wait->armed)) {
+        wait->armed = false;
+        hccl_tier_sleep(next_sleep(idle_time(wait), !wait->others));
+        return;
+    }
     if (HCCL_UNLIKELY(NULL != wait->dozing)) {
         sleep_on(wait, messages);
         return;
@@ -117,7 +128,7 @@ void hccl_wait_pause(hccl_wait_t *wait, const hccl_lane_t *lane, bool messages)
     /* Whatever the peers wait for, this process's point-to-point traffic must go on. */
     progress_and_yield(lane);
     if (0 != hccl_engine.sleep_after) {
-        go_to_sleep(wait, lane);
+        go_to_sleep(wait, lane, messages);
     }
 }
 

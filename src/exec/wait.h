@@ -15,6 +15,8 @@
 typedef struct hccl_wait {
     const hccl_lane_t *dozing; /* about to sleep where this lane's peers see it, if nothing has come
                                   meanwhile; NULL: not */
+    bool armed;                /* about to sleep until the network has news, likewise, */
+    bool others;               /* though others may have some too */
     uint64_t since;            /* when it began, in ns, as far as it matters; 0: not taken */
     int polls;                 /* since Open MPI's progress was called */
     int looks;                 /* calls of Open MPI's progress since it slept */

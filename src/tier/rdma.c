@@ -5,6 +5,7 @@
  */
 #include "tier/rdma.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,11 +23,12 @@ static struct {
     int n;
     int tag;
     hccl_rdma_ports_t ports;
-    bool watches;      /* memory that goes is told */
-    bool left;         /* MPI_COMM_WORLD has gone */
-    bool refused;      /* my cells cannot be registered, and somebody was told */
-    size_t offered;    /* bytes of them that are */
-    opal_mutex_t lock; /* of links that get a peer, and of the cells */
+    bool watches;       /* memory that goes is told */
+    bool left;          /* MPI_COMM_WORLD has gone */
+    _Atomic bool mixed; /* some message did not go by RDMA */
+    bool refused;       /* my cells cannot be registered, and somebody was told */
+    size_t offered;     /* bytes of them that are */
+    opal_mutex_t lock;  /* of links that get a peer, and of the cells */
 } rdma = {.lock = OPAL_MUTEX_STATIC_INIT};
 
 /* An exchange: what a peer is told, and what it tells. */
@@ -102,6 +104,7 @@ static int hand_over(hccl_verbs_message_t *m)
                  ? hccl_pml_send(key->object, key->rank, key->tag, m->data, m->bytes, &request)
                  : hccl_pml_receive(key->object, key->rank, key->tag, m->data, m->bytes, &request);
     m->handed = request;
+    atomic_store_explicit(&rdma.mixed, true, memory_order_relaxed);
     return OMPI_SUCCESS == rc ? HCCL_OK : HCCL_ERR_SYS;
 }
 
@@ -138,6 +141,7 @@ int hccl_rdma_start(hccl_verbs_t *v, hccl_rdma_link_t *links, int n, int tag,
     rdma.tag = tag;
     rdma.ports = ports;
     rdma.left = false;
+    rdma.mixed = false;
     rdma.refused = false;
     rdma.offered = 0;
     hccl_verbs_set_carrier(v, &carrier);
@@ -251,6 +255,27 @@ static hccl_verbs_peer_t *peer_of(hccl_rdma_link_t *link, uint32_t vpid)
     return peer;
 }
 
+/* Completions are not all that messages wait for. */
+static void other_way(void)
+{
+    if (!atomic_load_explicit(&rdma.mixed, memory_order_relaxed)) {
+        atomic_store_explicit(&rdma.mixed, true, memory_order_relaxed);
+    }
+}
+
+bool hccl_rdma_arm(bool *others)
+{
+    bool busy = false;
+    bool armed = hccl_rdma_active && hccl_verbs_arm(rdma.v, &busy);
+    *others = busy || atomic_load_explicit(&rdma.mixed, memory_order_relaxed);
+    return armed;
+}
+
+void hccl_rdma_sleep(uint64_t ns)
+{
+    hccl_verbs_sleep(rdma.v, ns);
+}
+
 int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag, bool sends, void *data,
                       size_t bytes, hccl_verbs_message_t **message)
 {
@@ -258,6 +283,7 @@ int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag, bool sends, 
     *message = NULL;
     hccl_rdma_link_t *link = link_of(comm, rank, &vpid);
     if (NULL == link) {
+        other_way();
         return OMPI_SUCCESS;
     }
     hccl_verbs_peer_t *peer = peer_of(link, vpid);
@@ -268,6 +294,9 @@ int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag, bool sends, 
         .comm = (uint32_t) hccl_compat_comm_number(comm), .tag = tag, .object = comm, .rank = rank};
     int rc = sends ? hccl_verbs_send(peer, &key, data, bytes, message)
                    : hccl_verbs_receive(peer, &key, data, bytes, message);
+    if (HCCL_ERR_NOTSUP == rc) {
+        other_way();
+    }
     return HCCL_OK == rc || HCCL_ERR_NOTSUP == rc ? OMPI_SUCCESS
            : HCCL_ERR_NOMEM == rc                 ? OMPI_ERR_OUT_OF_RESOURCE
                                                   : OMPI_ERR_UNREACH;
@@ -307,6 +336,15 @@ bool hccl_rdma_lands(ompi_communicator_t *comm, int rank, const void *data, size
     hccl_rdma_link_t *link = link_of(comm, rank, &vpid);
     hccl_verbs_peer_t *peer = NULL == link ? NULL : peer_of(link, vpid);
     return NULL != peer && hccl_verbs_writes_in_place(peer, bytes) && is_offered(data, bytes);
+}
+
+void hccl_rdma_cancel(hccl_verbs_message_t *m)
+{
+    if (HCCL_VERBS_HANDED == hccl_verbs_look(m)) {
+        hccl_pml_cancel(m->handed);
+    } else {
+        hccl_verbs_cancel(m);
+    }
 }
 
 bool hccl_rdma_test(hccl_verbs_message_t *m, int *error)

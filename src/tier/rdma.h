@@ -59,6 +59,13 @@ HCCL_CHECKED int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag,
  *  them since. */
 bool hccl_rdma_lands(ompi_communicator_t *comm, int rank, const void *data, size_t bytes);
 
+/** As hccl_tier_cancel. */
+void hccl_rdma_cancel(struct hccl_verbs_message *message);
+
+/** As hccl_verbs_arm. *others: something else than completions may be waited for, too. */
+bool hccl_rdma_arm(bool *others);
+void hccl_rdma_sleep(uint64_t ns);
+
 /** Whether it has ended; then *error tells how, and it is void. */
 HCCL_CHECKED bool hccl_rdma_test(struct hccl_verbs_message *message, int *error);
 
@@ -83,6 +90,22 @@ static inline bool hccl_rdma_lands(ompi_communicator_t *comm, int rank, const vo
 {
     (void) comm, (void) rank, (void) data, (void) bytes;
     return false;
+}
+
+static inline void hccl_rdma_cancel(struct hccl_verbs_message *message)
+{
+    (void) message;
+}
+
+static inline bool hccl_rdma_arm(bool *others)
+{
+    (void) others;
+    return false;
+}
+
+static inline void hccl_rdma_sleep(uint64_t ns)
+{
+    (void) ns;
 }
 
 static inline bool hccl_rdma_test(struct hccl_verbs_message *message, int *error)

@@ -72,13 +72,27 @@ static inline bool hccl_tier_lands(const hccl_address_t *from, const void *data,
     return (hccl_rdma_active && hccl_rdma_lands(from->comm, from->rank, data, bytes)) || any;
 }
 
-/** A message that is being received, and that nobody will send, ends: hccl_tier_test will say so. By
- *  RDMA it does when its time is over. */
+/** A message that is being received, and that nobody will send, ends: hccl_tier_test will say so. */
 static inline void hccl_tier_cancel(hccl_message_t *m)
 {
     if (NULL == m->rdma) {
         hccl_pml_cancel(m->pml);
+    } else {
+        hccl_rdma_cancel(m->rdma);
     }
+}
+
+/** For who is about to sleep: from now on, news of messages wakes hccl_tier_sleep. Make progress and look once
+ *  more before that. *others: some messages may bring news that do not. False: all do not. */
+static inline bool hccl_tier_arm(bool *others)
+{
+    return HCCL_UNLIKELY(hccl_rdma_active) && hccl_rdma_arm(others);
+}
+
+/** Sleeps for so long, or until there is news. */
+static inline void hccl_tier_sleep(uint64_t ns)
+{
+    hccl_rdma_sleep(ns);
 }
 
 /** Whether the message has ended: then *error is its Open MPI error code, and *m no message any

@@ -51,6 +51,7 @@ typedef struct hccl_verbs_settings {
     int timeout;       /* of a queue pair: 4.096 us times two to this power */
     int retries;       /* of a queue pair, before it fails */
     int reconnects;    /* of a connection without anything getting through, before it is lost */
+    bool sleeps;       /* hccl_verbs_arm and hccl_verbs_sleep are called */
     size_t registered_most; /* bytes of user memory that stay registered */
     int break_every;        /* tests: after so many messages, queue pairs fail; 0: never */
 } hccl_verbs_settings_t;
@@ -183,8 +184,19 @@ static inline hccl_verbs_end_t hccl_verbs_look(const hccl_verbs_message_t *messa
     return (hccl_verbs_end_t) atomic_load_explicit(&message->end, memory_order_acquire);
 }
 
+/** A message that is being received, and that nobody will send, ends, unless it has been matched. */
+void hccl_verbs_cancel(hccl_verbs_message_t *message);
+
 /** Gives the memory of a message back that is not under way any more. */
 void hccl_verbs_message_free(hccl_verbs_message_t *message);
+
+/** For who is about to sleep: from now on, a completion wakes hccl_verbs_sleep. What came before does not, so
+ *  make progress and look once more before that. *busy: connections are being made, which no completion
+ *  tells of. False: there is nothing to sleep on. */
+bool hccl_verbs_arm(hccl_verbs_t *v, bool *busy);
+
+/** Sleeps for so long, or until there is a completion. */
+void hccl_verbs_sleep(hccl_verbs_t *v, uint64_t ns);
 
 /** Moves everything on that can be; returns the number of completions read. */
 int hccl_verbs_progress(hccl_verbs_t *v);

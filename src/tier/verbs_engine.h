@@ -13,6 +13,7 @@
  *   verbs_send.c     the sender's side of messages
  *   verbs_receive.c  the receiver's
  *   verbs_poll.c     completions
+ *   verbs_sleep.c    sleep until there is one
  */
 #ifndef HCCL_TIER_VERBS_ENGINE_H
 #define HCCL_TIER_VERBS_ENGINE_H
@@ -64,6 +65,7 @@ typedef struct hccl_verbs_port {
     int gid_index;
     struct ibv_context *context;
     struct ibv_pd *pd;
+    struct ibv_comp_channel *channel; /* NULL: nobody sleeps */
     struct ibv_cq *cq;
     int cqe;          /* entries of it, */
     int cqe_used;     /* and how many could be there at once */

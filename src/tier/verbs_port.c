@@ -68,8 +68,12 @@ static hccl_verbs_state_t try_port(const hccl_verbs_t *v, hccl_verbs_port_t *por
     }
     port->cqe = FIRST_CQE < attr.max_cqe ? FIRST_CQE : attr.max_cqe;
     port->pd = v->table->alloc_pd(port->context);
-    port->cq =
-        NULL == port->pd ? NULL : v->table->create_cq(port->context, port->cqe, NULL, NULL, 0);
+    if (v->set.sleeps) {
+        port->channel = v->table->create_comp_channel(port->context);
+    }
+    port->cq = NULL == port->pd
+                   ? NULL
+                   : v->table->create_cq(port->context, port->cqe, NULL, port->channel, 0);
     if (NULL == port->cq) {
         return HCCL_VERBS_NO_MEMORY;
     }
@@ -120,6 +124,9 @@ void hccl_verbs_port_close(const hccl_verbs_t *v, hccl_verbs_port_t *port)
     hccl_verbs_cache_fini(&port->cache);
     if (NULL != port->cq) {
         (void) v->table->destroy_cq(port->cq);
+    }
+    if (NULL != port->channel) {
+        (void) v->table->destroy_comp_channel(port->channel);
     }
     if (NULL != port->pd) {
         (void) v->table->dealloc_pd(port->pd);

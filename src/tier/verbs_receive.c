@@ -222,6 +222,21 @@ bool hccl_verbs_writes_in_place(hccl_verbs_peer_t *peer, size_t bytes)
     return reached && bytes > peer->v->set.eager;
 }
 
+void hccl_verbs_cancel(hccl_verbs_message_t *m)
+{
+    hccl_verbs_peer_t *peer = m->peer;
+    pthread_mutex_lock(&peer->v->lock);
+    hccl_verbs_message_t *found = peer->posted;
+    while (NULL != found && m != found) {
+        found = found->next;
+    }
+    if (NULL != found) {
+        hccl_verbs_remove(&peer->posted, m);
+        hccl_verbs_end(m, HCCL_OK);
+    }
+    pthread_mutex_unlock(&peer->v->lock);
+}
+
 /* A part of a long message, or a piece. */
 static void take_part(hccl_verbs_peer_t *peer, const hccl_verbs_header_t *h, const char *data)
 {

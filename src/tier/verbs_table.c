@@ -6,6 +6,7 @@
 #include "tier/verbs_table.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <string.h>
 
 /* What ibv_is_fork_initialized says where the kernel copies pinned pages for a child. */
@@ -57,6 +58,35 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *address, size_t bytes, int
     return ibv_reg_mr(pd, address, bytes, access);
 }
 
+static struct ibv_comp_channel *create_comp_channel(struct ibv_context *context)
+{
+    struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
+    if (NULL != channel) {
+        int flags = fcntl(channel->fd, F_GETFL);
+        if (flags < 0 || 0 != fcntl(channel->fd, F_SETFL, flags | O_NONBLOCK)) {
+            (void) ibv_destroy_comp_channel(channel);
+            channel = NULL;
+        }
+    }
+    return channel;
+}
+
+static int req_notify_cq(struct ibv_cq *cq)
+{
+    return ibv_req_notify_cq(cq, 0);
+}
+
+static bool take_cq_event(struct ibv_comp_channel *channel)
+{
+    struct ibv_cq *cq;
+    void *context;
+    if (0 != ibv_get_cq_event(channel, &cq, &context)) {
+        return false;
+    }
+    ibv_ack_cq_events(cq, 1);
+    return true;
+}
+
 static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
     return ibv_poll_cq(cq, n, wc);
@@ -82,9 +112,13 @@ const hccl_verbs_table_t hccl_verbs_library = {
     .dealloc_pd = ibv_dealloc_pd,
     .reg_mr = reg_mr,
     .dereg_mr = ibv_dereg_mr,
+    .create_comp_channel = create_comp_channel,
+    .destroy_comp_channel = ibv_destroy_comp_channel,
     .create_cq = ibv_create_cq,
     .resize_cq = ibv_resize_cq,
     .destroy_cq = ibv_destroy_cq,
+    .req_notify_cq = req_notify_cq,
+    .take_cq_event = take_cq_event,
     .poll_cq = poll_cq,
     .create_qp = ibv_create_qp,
     .modify_qp = ibv_modify_qp,

@@ -3,8 +3,8 @@
 # devices: 4
 # seconds: 150
 #
-# In the machine that vm makes: two ranks with two ports each, whose ports fail. Rank 0 has rxe0 and rxe1,
-# rank 1 rxe2 and rxe3; both begin with the first one.
+# In the machine that vm makes: two ranks with two ports each: threads, errors, sleep, and ports that
+# fail. Rank 0 has rxe0 and rxe1, rank 1 rxe2 and rxe3; both begin with the first one.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/lib.sh
@@ -13,19 +13,19 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/guest.sh"
 export HCCL_TEST_TIMEOUT=40
 
-prog=$HCCL_BUILD_DIR/tests/roce/steps
+steps=$HCCL_BUILD_DIR/tests/roce/steps
+rails=$HCCL_BUILD_DIR/tests/roce/rails
 said=$TMPDIR/rails.said
 
-# Queue pairs give up after 3 x 17 ms.
-run() { # STEPS; sets code
+hasty=()
+run() { # PROGRAM ARGS; sets code
     code=0
     : >"$said"
     # shellcheck disable=SC2016
     hccl_mpirun --mca coll hccl --mca coll_hccl_topology node:2 --mca coll_hccl_rdma on \
-        --mca coll_hccl_verbose 2 --mca coll_hccl_rdma_timeout 12 --mca coll_hccl_rdma_retry_cnt 2 \
-        --mca btl_tcp_if_include lo -np 2 bash -c 'first=$((2 * OMPI_COMM_WORLD_RANK))
+        --mca coll_hccl_verbose 2 --mca btl_tcp_if_include lo "${hasty[@]}" -np 2 bash -c 'first=$((2 * OMPI_COMM_WORLD_RANK))
             export OMPI_MCA_coll_hccl_ib_hca=rxe$first,rxe$((first + 1))
-            exec "$@"' rank "$prog" "$1" >"$said" 2>&1 || code=$?
+            exec "$@"' rank "$@" >"$said" 2>&1 || code=$?
 }
 judge() { # NAME WHY: passed if WHY is empty
     if [[ -z $2 ]]; then
@@ -63,9 +63,28 @@ left() {
     ((qp == 4 && mr == 0 && cq == 4)) || echo "queue pairs $qp, regions $mr, queues $cq are left"
 }
 
+run "$rails" threads 5
+judge "four threads on four communicators" "$(moved 0)"
+run "$rails" errors 10
+judge "communicators that fail and go, beside one that works" "$(moved 0)"
+judge "nothing is left after those" "$(left)"
+
+# A rank that waits for late messages is woken by the device. Polling would take nearly all of its time.
+export OMPI_MCA_coll_hccl_sleep_after=1000
+run "$rails" idle 20
+unset OMPI_MCA_coll_hccl_sleep_after
+hccl_note "$(grep 'us late' "$said" || true)"
+busy=$(sed -nE 's/^rank 1: .* us late, ([0-9]+)\.[0-9] % busy$/\1/p' "$said")
+why=$(moved 0)
+[[ -n $busy ]] && ((busy < 20)) || why="busy for '$busy' % of the time"
+judge "who waits sleeps" "$why"
+
+# From here on, queue pairs give up after 3 x 17 ms.
+hasty=(--mca coll_hccl_rdma_timeout 12 --mca coll_hccl_rdma_retry_cnt 2)
+
 : >"$said"
 after_step 20 roce_link 0 down &
-run 60
+run "$steps" 60
 wait
 roce_link 0 up
 judge "a port that is down for good" "$(moved 1)"
@@ -83,7 +102,7 @@ both() {
 : >"$said"
 after_step 20 both &
 started=$SECONDS
-run 1000
+run "$steps" 1000
 wait
 roce_link 2 up
 roce_link 3 up
@@ -99,7 +118,7 @@ judge "nothing is left after that either" "$(left)"
 # The address goes: packets find no way any more.
 : >"$said"
 after_step 20 ip address delete 10.78.0.3/24 dev roce2 &
-run 60
+run "$steps" 60
 wait
 judge "a port whose address goes" "$(moved 1)"
 hccl_finish

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define MOST 512
 
@@ -30,6 +32,7 @@ typedef struct request {
 
 typedef struct cq {
     struct ibv_cq cq;
+    bool armed;
     int n, most;
     struct ibv_wc *wc;
 } cq_t;
@@ -194,14 +197,44 @@ static bool allowed(const struct ibv_pd *pd, uint32_t key, uint64_t address, siz
 
 /* ---- completions ------------------------------------------------------------------------------ */
 
+static struct ibv_comp_channel *create_comp_channel(struct ibv_context *context)
+{
+    struct ibv_comp_channel *channel = calloc(1, sizeof(*channel));
+    channel->context = context;
+    channel->fd = eventfd(0, EFD_NONBLOCK);
+    fake.others++;
+    fake.channels++;
+    return channel;
+}
+
+static int destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+    close(channel->fd);
+    free(channel);
+    fake.others--;
+    return 0;
+}
+
+static int req_notify_cq(struct ibv_cq *ibv)
+{
+    ((cq_t *) ibv)->armed = true;
+    return 0;
+}
+
+static bool take_cq_event(struct ibv_comp_channel *channel)
+{
+    uint64_t count;
+    return sizeof(count) == read(channel->fd, &count, sizeof(count));
+}
+
 static struct ibv_cq *create_cq(struct ibv_context *context, int cqe, void *cq_context,
                                 struct ibv_comp_channel *channel, int vector)
 {
     (void) cq_context;
-    (void) channel;
     (void) vector;
     cq_t *cq = calloc(1, sizeof(*cq));
     cq->cq.context = context;
+    cq->cq.channel = channel;
     cq->most = cqe;
     cq->wc = calloc((size_t) cqe, sizeof(*cq->wc));
     fake.others++;
@@ -230,6 +263,11 @@ static void complete(qp_t *qp, uint64_t id, enum ibv_wc_status status, enum ibv_
 {
     cq_t *cq = qp->cq;
     MUST(cq->n < cq->most);
+    if (cq->armed) {
+        uint64_t one = 1;
+        cq->armed = false;
+        MUST(sizeof(one) == write(cq->cq.channel->fd, &one, sizeof(one)));
+    }
     cq->wc[cq->n++] = (struct ibv_wc){
         .wr_id = id, .status = status, .opcode = opcode, .imm_data = imm, .qp_num = qp->qp.qp_num};
 }
@@ -483,9 +521,13 @@ const hccl_verbs_table_t fake_verbs = {
     .dealloc_pd = dealloc_pd,
     .reg_mr = reg_mr,
     .dereg_mr = dereg_mr,
+    .create_comp_channel = create_comp_channel,
+    .destroy_comp_channel = destroy_comp_channel,
     .create_cq = create_cq,
     .resize_cq = resize_cq,
     .destroy_cq = destroy_cq,
+    .req_notify_cq = req_notify_cq,
+    .take_cq_event = take_cq_event,
     .poll_cq = poll_cq,
     .create_qp = create_qp,
     .modify_qp = modify_qp,

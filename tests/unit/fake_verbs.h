@@ -24,6 +24,7 @@ typedef struct fake {
     uint32_t random;
     long done;                        /* work requests done */
     long not_ready;                   /* WRITE_WITH_IMM that found nothing posted for receiving */
+    int channels;                     /* for completions, made so far */
     int regions, queue_pairs, others; /* objects there */
     long locked;                      /* bytes registered, */
     long lock_limit;                  /* and how many may be; 0: any number */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -288,6 +289,29 @@ static void too_long(void **state)
     world_end();
 }
 
+/* A receive that nobody sends to ends; one that has been matched goes on; what comes later is for others. */
+static void cancelled(void **state)
+{
+    static char a[5000], b[5000];
+    (void) state;
+    memset(a, 6, sizeof(a));
+    world_begin(2, &world_usual, 7, 1);
+    hccl_verbs_message_t *r = world_receive(1, 0, 5, b, sizeof(b));
+    hccl_verbs_cancel(r); /* not even connected */
+    assert_int_equal(HCCL_OK, world_await(r));
+    world_connect();
+    r = world_receive(1, 0, 5, b, sizeof(b));
+    hccl_verbs_message_t *s = world_send(0, 1, 5, a, sizeof(a));
+    while (0 == world_counted(1).registrations) {
+        world_turn();
+    }
+    hccl_verbs_cancel(r);
+    assert_int_equal(HCCL_OK, world_await(r));
+    assert_int_equal(HCCL_OK, world_await(s));
+    assert_memory_equal(a, b, sizeof(a));
+    world_end();
+}
+
 /* One way only: the slots come back without a message in the other direction. */
 static void credits(void **state)
 {
@@ -452,6 +476,58 @@ static void lost(void **state)
     world_end();
 }
 
+/* ---- sleep ------------------------------------------------------------------------------------ */
+
+static uint64_t slept(uint64_t ns)
+{
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    hccl_verbs_sleep(world.v[1], ns);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    return (uint64_t) (b.tv_sec - a.tv_sec) * 1000000000 + (uint64_t) b.tv_nsec
+           - (uint64_t) a.tv_nsec;
+}
+
+/* A completion ends the sleep, also one that came before it began, but after it was announced; without one
+ * it lasts as long as it may. */
+static void sleeps(void **state)
+{
+    hccl_verbs_settings_t set = world_usual;
+    bool busy;
+    char a = 3, b = 0;
+    (void) state;
+    set.sleeps = true;
+    world_begin(2, &set, 8, 1);
+    assert_false(hccl_verbs_arm(world.v[1], &busy)); /* no connection: nothing can come */
+    hccl_verbs_message_t *early = world_receive(1, 0, 9, &b, 1);
+    (void) hccl_verbs_progress(world.v[1]);
+    assert_true(hccl_verbs_arm(world.v[1], &busy) && busy); /* one is being made */
+    world_connect();
+    for (int i = 0; i < 3; i++) {
+        assert_true(hccl_verbs_arm(world.v[1], &busy));
+        assert_false(busy);
+        assert_true(slept(20000000) >= 20000000);
+        assert_true(hccl_verbs_arm(world.v[1], &busy));
+        hccl_verbs_message_t *s = world_send(0, 1, 9, &a, 1);
+        while (fake_step()) {
+        }
+        assert_true(slept(UINT64_C(10000000000)) < UINT64_C(5000000000));
+        assert_int_equal(HCCL_OK, world_await(early));
+        assert_int_equal(HCCL_OK, world_await(s));
+        assert_int_equal(3, b);
+        early = world_receive(1, 0, 9, &b, 1);
+    }
+    assert_int_equal(HCCL_OK, world_await(world_send(0, 1, 9, &a, 1)));
+    assert_int_equal(HCCL_OK, world_await(early));
+    world_end();
+    /* Nobody sleeps. */
+    world_begin(2, &world_usual, 9, 1);
+    world_connect();
+    assert_false(hccl_verbs_arm(world.v[1], &busy));
+    assert_int_equal(0, fake.channels);
+    world_end();
+}
+
 /* ---- choice ----------------------------------------------------------------------------------- */
 
 static void pairs(void **state)
@@ -489,6 +565,7 @@ int main(void)
         cmocka_unit_test(any_order),      cmocka_unit_test(any_fault),
         cmocka_unit_test(little_memory),  cmocka_unit_test(unusable_ports),
         cmocka_unit_test(refused),        cmocka_unit_test(lost),
+        cmocka_unit_test(cancelled),      cmocka_unit_test(sleeps),
         cmocka_unit_test(pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
