@@ -143,6 +143,9 @@ void hccl_part_collecting(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stre
 void hccl_part_gathering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int count,
                          int base, int complete);
 
+/** Every member's slot of base to the root, a member, or to all (-1): Bruck's messages, one team. */
+void hccl_part_uniting(hccl_builder_t *b, const hccl_stream_t *s, int root, int base);
+
 /** dst = src of all members combined, of my slot only. acc (may be dst) and tmp are overwritten. */
 void hccl_part_reducing(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int count,
                         int src, int acc, int tmp, int dst);

@@ -60,31 +60,21 @@ static void fold_all(ordered_t *o, int area, int dst)
     hccl_build_fold_end(o->b);
 }
 
-/* Among one rank of each node: all runs to all of them, or to one (root, a node; -1: none). */
-static void gather_runs(ordered_t *o, const hccl_team_t *leaders, int root, int area)
+/* What all runs have combined, to one rank of each node, or to that of one node (root; -1: none), in the
+ * scratch area that is returned. */
+static int gather_runs(ordered_t *o, const hccl_team_t *leaders, int root)
 {
-    hccl_stream_t s = {*leaders, {.start = o->runs.node, .per = 1}, 1};
-    hccl_exchange_t x;
-
-    if (HCCL_OK != hccl_exchange_open(&x, &hccl_pattern_nb, leaders->n)) {
-        hccl_build_fail(o->b, HCCL_ERR_NOMEM);
-    } else if (0 > root) {
-        hccl_part_gathering(o->b, &x, &s, 1, area, -1);
-    } else {
-        hccl_part_collecting(o->b, &x, &s, 1, root, area);
-    }
-    hccl_exchange_close(&x);
-}
-
-/* My SEND to the ranks of my node, unless nobody asks for it. Returns the publication. */
-static int publish_mine(ordered_t *o, bool unasked)
-{
+    const hccl_stream_t s = {*leaders, {.start = o->runs.node, .per = 1}, 1};
+    const int area = hccl_build_scratch(o->b, o->runs.n);
     const int pub = hccl_build_publications(o->b, 1, 1);
 
-    if (1 < o->here.n && !unasked) {
+    if (hccl_team_member(leaders)) {
+        fold_runs(o, pub, area);
+        hccl_part_uniting(o->b, &s, root, area);
+    } else if (1 < o->here.n) {
         hccl_build_publish(o->b, pub, HCCL_BASE_SEND, 0, 1);
     }
-    return pub;
+    return area;
 }
 
 int hccl_algo_allreduce_hier_runs(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
@@ -95,13 +85,9 @@ int hccl_algo_allreduce_hier_runs(const hccl_case_t *c, int algorithm, hccl_plan
     const int rc = open_ordered(&o, c, algorithm);
 
     if (HCCL_OK == rc) {
-        const int area = hccl_build_scratch(o.b, o.runs.n);
-        const bool leads = hccl_team_member(&leaders);
-        const int pub = publish_mine(&o, leads);
+        const int area = gather_runs(&o, &leaders, -1);
 
-        if (leads) {
-            fold_runs(&o, pub, area);
-            gather_runs(&o, &leaders, -1, area);
+        if (hccl_team_member(&leaders)) {
             fold_all(&o, area, HCCL_BASE_RECV);
         }
         hccl_part_node_spread(o.b, c, &whole, HCCL_BASE_RECV);
@@ -116,14 +102,8 @@ int hccl_algo_reduce_hier_runs(const hccl_case_t *c, int algorithm, hccl_plan_t 
     const int rc = open_ordered(&o, c, algorithm);
 
     if (HCCL_OK == rc) {
-        const int area = hccl_build_scratch(o.b, o.runs.n);
-        const bool leads = hccl_team_member(&leaders);
-        const int pub = publish_mine(&o, leads);
+        const int area = gather_runs(&o, &leaders, c->shape->node_of[c->root]);
 
-        if (leads) {
-            fold_runs(&o, pub, area);
-            gather_runs(&o, &leaders, c->shape->node_of[c->root], area);
-        }
         if (c->me == c->root) {
             fold_all(&o, area, HCCL_BASE_RECV);
         }

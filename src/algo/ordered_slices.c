@@ -135,19 +135,10 @@ static void reduce_shares(sliced_t *o, int dst)
 static void gather_shares(sliced_t *o, int root, int base)
 {
     const hccl_stream_t s = {o->rail, hccl_map_even(o->first, 1), 1};
-    hccl_exchange_t x;
 
-    if (!hccl_team_member(&o->rail)) {
-        return;
+    if (hccl_team_member(&o->rail)) {
+        hccl_part_uniting(o->b, &s, root, base);
     }
-    if (HCCL_OK != hccl_exchange_open(&x, &hccl_pattern_nb, o->nodes)) {
-        hccl_build_fail(o->b, HCCL_ERR_NOMEM);
-    } else if (0 > root) {
-        hccl_part_gathering(o->b, &x, &s, 1, base, -1);
-    } else {
-        hccl_part_collecting(o->b, &x, &s, 1, root, base);
-    }
-    hccl_exchange_close(&x);
 }
 
 int hccl_algo_allreduce_hier_runs_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
