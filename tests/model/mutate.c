@@ -2,14 +2,15 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Proves the prover: plants bugs in the plans of every algorithm, one at a time, and requires that
- * each of them is found: mutate [--part I/N] [PREFIX]... Prints what was planted, and one line per
- * algorithm. A bug that changes nothing is set aside with its reason.
+ * each of them is found: mutate [--jobs N] [--part I/N] [PREFIX]... (as prove). Prints what was planted,
+ * and one line per algorithm. A bug that changes nothing is set aside with its reason.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mutants.h"
+#include "shares.h"
 
 typedef struct tally {
     long planted, found, excused;
@@ -242,15 +243,21 @@ static bool wanted(int algorithm, char **prefixes, int n)
 
 int main(int argc, char **argv)
 {
-    int part = 0, parts = 1, at = 1, failed = 0;
+    int part = 0, parts = 1, jobs = 1, at = 1, failed = 0;
     for (; at < argc && '-' == argv[at][0]; at += 2) {
-        if (0 != strcmp(argv[at], "--part") || at + 1 >= argc
-            || 2 != sscanf(argv[at + 1], "%d/%d", &part, &parts) || part < 0 || part >= parts) {
-            fprintf(stderr, "usage: mutate [--part I/N] [COLLECTIVE/ALGORITHM]...\n");
+        const bool both = at + 1 < argc;
+        if (both && 0 == strcmp(argv[at], "--part")
+            && 2 == sscanf(argv[at + 1], "%d/%d", &part, &parts) && part >= 0 && part < parts) {
+            continue;
+        }
+        if (!both || 0 != strcmp(argv[at], "--jobs") || 1 != sscanf(argv[at + 1], "%d", &jobs)
+            || jobs < 1 || jobs > SHARES_MOST) {
+            fprintf(stderr, "usage: mutate [--jobs N] [--part I/N] [COLLECTIVE/ALGORITHM]...\n");
             return 2;
         }
     }
-    for (int i = 0; i < hccl_algo_count; i++) {
+    shares_start(jobs);
+    for (int i; 0 <= (i = shares_next(hccl_algo_count));) {
         if (i % parts == part && wanted(i, argv + at, argc - at)) {
             harvest_t all;
             memset(&all, 0, sizeof(all));
@@ -258,5 +265,5 @@ int main(int argc, char **argv)
             failed += !report(i, &all);
         }
     }
-    return 0 == failed ? 0 : 1;
+    return shares_end(failed);
 }

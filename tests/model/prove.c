@@ -1,14 +1,17 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Proves every algorithm on every topology of the list: prove [--part I/N] [--long] [PREFIX]...
- * PREFIX: of COLLECTIVE/ALGORITHM. Prints one line per algorithm.
+ * Proves every algorithm on every topology of the list:
+ * prove [--jobs N] [--part I/N] [--long] [PREFIX]...
+ * --jobs: in so many processes, which take one algorithm after the other. --part: each N-th algorithm
+ * from the I-th on. PREFIX: of COLLECTIVE/ALGORITHM. Prints one line per algorithm.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shapes.h"
+#include "shares.h"
 #include "../../tools/worlds.h"
 
 /* What is being proven now, and how far it got. */
@@ -307,7 +310,7 @@ static hccl_shape_t **parse_shapes(const shape_list_t *list)
 
 int main(int argc, char **argv)
 {
-    int part = 0, parts = 1, at = 1, failed = 0;
+    int part = 0, parts = 1, jobs = 1, at = 1, failed = 0;
     shape_extent_t extent = SHAPES_SHORT;
     for (; at < argc && '-' == argv[at][0]; at++) {
         if (0 == strcmp(argv[at], "--long")) {
@@ -316,15 +319,20 @@ int main(int argc, char **argv)
                    && 2 == sscanf(argv[at + 1], "%d/%d", &part, &parts) && part >= 0
                    && part < parts) {
             at++;
+        } else if (0 == strcmp(argv[at], "--jobs") && at + 1 < argc
+                   && 1 == sscanf(argv[at + 1], "%d", &jobs) && jobs > 0 && jobs <= SHARES_MOST) {
+            at++;
         } else {
-            fprintf(stderr, "usage: prove [--part I/N] [--long] [COLLECTIVE/ALGORITHM]...\n");
+            fprintf(stderr,
+                    "usage: prove [--jobs N] [--part I/N] [--long] [COLLECTIVE/ALGORITHM]...\n");
             return 2;
         }
     }
     shape_list_t shapes;
     shapes_make(&shapes, extent);
     hccl_shape_t **shape = parse_shapes(&shapes);
-    for (int i = 0; i < hccl_algo_count; i++) {
+    shares_start(jobs);
+    for (int i; 0 <= (i = shares_next(hccl_algo_count));) {
         if (i % parts != part || !wanted(i, argv + at, argc - at)) {
             continue;
         }
@@ -335,8 +343,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < shapes.n; i++) {
         hccl_shape_free(shape[i]);
     }
-    printf("# model: part %d of %d done, %d shapes in the list\n", part, parts, shapes.n);
+    printf("# model: part %d of %d done by one of %d processes, %d shapes in the list\n", part,
+           parts, jobs, shapes.n);
     free(shape);
     shapes_free(&shapes);
-    return 0 == failed ? 0 : 1;
+    return shares_end(failed);
 }

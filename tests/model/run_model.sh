@@ -25,19 +25,6 @@ if [[ ${HCCL_CHECK_LONG:-0} == 1 ]]; then
 fi
 hccl_mktemp
 
-# run_parts PROGRAM ARGS...: both halves at once; the output of the second follows the first's.
-run_parts() {
-    local rc=0 second
-    "$@" --part 1/2 >"$HCCL_TMP/second" 2>&1 &
-    second=$!
-    "$@" --part 0/2 || rc=1
-    wait "$second" || rc=1
-    cat "$HCCL_TMP/second"
-    if ((rc != 0)); then
-        HCCL_FAILED=$((HCCL_FAILED + 1))
-    fi
-}
-
 # expect NAME CODE REGEX ARGS...: hccl_plan ARGS exits with CODE and prints REGEX.
 expect() {
     local name=$1 code=$2 regex=$3 out rc=0
@@ -51,8 +38,8 @@ expect() {
     fi
 }
 
-run_parts "$programs/prove" "${extent[@]}"
-run_parts "$programs/mutate"
+"$programs/prove" --jobs 2 "${extent[@]}" || HCCL_FAILED=$((HCCL_FAILED + 1))
+"$programs/mutate" --jobs 2 || HCCL_FAILED=$((HCCL_FAILED + 1))
 "$programs/payload" || HCCL_FAILED=$((HCCL_FAILED + 1))
 "$programs/simulate" || HCCL_FAILED=$((HCCL_FAILED + 1))
 "$programs/links" || HCCL_FAILED=$((HCCL_FAILED + 1))
