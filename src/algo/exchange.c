@@ -3,6 +3,14 @@
  *
  * The patterns of exchanges: ring, several rings, pairwise, NHR and NB.
  *
+ * NHR sends one message in each round where the number of members is a power of two, or three times
+ * one. Else no order of blocks has all that travels together in a row: what goes over distance d are
+ * members 2 d apart, counted round the end, which are not the same members as with the other parity.
+ * HCCL sends several slices in such a round. Here it is about as many as the root of the odd part of n
+ * (slots_of_strides), which shortens no round and adds no bytes; one message only would cost a copy of
+ * all data, into the order in which they come and out of it, which on a fast network takes as long as
+ * sending them.
+ *
  * Used by algo/ only.
  */
 #include "algo/exchange.h"
@@ -66,7 +74,7 @@ const hccl_pattern_t hccl_pattern_ring = {linear_rounds, ring, .linear = true, .
 static const hccl_pattern_t with_rings = {linear_rounds, ring, .linear = true, .passes = true,
                                           .turns = true};
 static const hccl_pattern_t with_pairs = {linear_rounds, pairwise, .linear = true};
-const hccl_pattern_t hccl_pattern_nhr = {log_rounds, nhr, .reversed = true};
+const hccl_pattern_t hccl_pattern_nhr = {log_rounds, nhr, .strides = true};
 const hccl_pattern_t hccl_pattern_nb = {log_rounds, nb, .far = true};
 
 static void doubling(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src, int dst,
@@ -159,6 +167,31 @@ static void reverse_slots(int *slot, int n)
     }
 }
 
+/* Slots for sets of members whose numbers are some power of two apart, in as few runs as can be. Members
+ * with the same remainder by the largest power of two in n are in a row: for such strides that is all of
+ * a set. Among the m members of a row, m odd, those 2^j apart are neighbours, round the end: members 2^i
+ * apart lie in 2^(j - i) runs, or, where i > j, in one for each, of which there are m / 2^i. So in all
+ * rounds together there are about 2^j + m / 2^j runs. */
+static void slots_of_strides(int *slot, int n)
+{
+    int rows = 1;
+
+    while (0 == n / rows % 2) {
+        rows *= 2;
+    }
+    const int m = n / rows;
+    const long long apart = 1LL << log_rounds(m) / 2;
+
+    reverse_slots(slot, rows);
+    for (int r = 0; r < rows; r++) {
+        const int first = slot[r] * m;
+
+        for (int t = 0; t < m; t++) {
+            slot[(int) (t * apart % m) * rows + r] = first + t;
+        }
+    }
+}
+
 int hccl_exchange_seats(const hccl_pattern_t *pattern, const hccl_shape_t *shape, const int **seat,
                         int **own)
 {
@@ -198,8 +231,8 @@ int hccl_exchange_open(hccl_exchange_t *x, const hccl_pattern_t *pattern, int n)
     for (int i = 0; i < n; i++) {
         x->slot[i] = i;
     }
-    if (pattern->reversed) {
-        reverse_slots(x->slot, n);
+    if (pattern->strides) {
+        slots_of_strides(x->slot, n);
     }
     return HCCL_OK;
 }

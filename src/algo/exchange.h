@@ -22,14 +22,15 @@ typedef struct hccl_round {
 } hccl_round_t;
 
 /** Every member gets each block once, from one who has it already. Round 0 sends the sender's own
- *  block. If reversed, blocks lie in the order of the members' numbers with their bits reversed, where
- *  what travels together lies together (for powers of two; else in some runs). */
+ *  block. */
 typedef struct hccl_pattern {
     int (*rounds)(int n);
     hccl_round_t (*round)(int n, int i);
     bool linear; /* as many rounds as members, one block in each */
     bool passes; /* linear; reducing: what comes in one round is sent on in the next one */
-    bool reversed;
+    bool
+        strides; /* what travels together are members a power of two apart, and blocks lie in an order
+                     in which those are together, if n is a power of two, or else in few runs */
     bool turns; /* linear; of several exchanges at once, each goes round in another way */
     bool far;   /* more data the further they go; else less, or all to the next member */
 } hccl_pattern_t;

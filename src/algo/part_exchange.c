@@ -136,7 +136,7 @@ int hccl_exchange_order(const hccl_exchange_t *x, hccl_builder_t *b, const hccl_
 {
     const hccl_team_t team = hccl_exchange_team(x->pattern, c);
 
-    if (!x->pattern->reversed && (x->pattern->far || !c->shape->ringed)) {
+    if (!x->pattern->strides && (x->pattern->far || !c->shape->ringed)) {
         hccl_order_by_node(b, c->shape);
         return HCCL_OK;
     }
