@@ -42,6 +42,19 @@ extern bool hccl_component_works;
  *  what is accepted, and OMPI_ERR_BAD_PARAM is returned, on all ranks alike. */
 HCCL_CHECKED int hccl_params_check(void);
 
+/** Says that this value is not accepted, and what is; returns OMPI_ERR_BAD_PARAM. Only rank 0 says it at once:
+ *  most often all ranks have the same value. */
+int hccl_params_complain(const char *name, const char *value, const char *accepted);
+
+/** Says what hccl_params_complain has not: for the first rank that has something to say. */
+void hccl_params_complain_late(void);
+
+/** Whether all values could be read; if not, complains. */
+HCCL_CHECKED int hccl_params_readable(void);
+
+/** The text that the user gave for a parameter, copied to buf. */
+const char *hccl_params_text(const char *name, char *buf, size_t len);
+
 /** The value of land; below HCCL_LAND_NEVER when it is none of those accepted. */
 hccl_land_t hccl_params_land(void);
 

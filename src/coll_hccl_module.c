@@ -98,6 +98,17 @@ static bool is_first(ompi_communicator_t *comm)
     return true;
 }
 
+/* Whether all members before this rank run the component. */
+static bool all_before_me_run(ompi_communicator_t *comm)
+{
+    for (int i = 0; i < ompi_comm_rank(comm); i++) {
+        if (NULL == hccl_procs_find(ompi_group_peer_lookup(comm->c_local_group, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* All members must run this component with the same settings, else they would choose differently
  * and hang. Said once per job, and where jobs with different settings meet. */
 static bool same_settings(ompi_group_t *group, ompi_communicator_t *comm)
@@ -115,7 +126,8 @@ static bool same_settings(ompi_group_t *group, ompi_communicator_t *comm)
                            "serve this communicator",
                            i, comm->c_name,
                            NULL == peer
-                               ? "does not run coll/hccl, or another version of it"
+                               ? "does not run coll/hccl, or another version of it, or "
+                                 "has refused a parameter and says so"
                                : "has other coll_hccl parameters or another topology file; "
                                  "they must be the same on all ranks",
                            ompi_comm_rank(comm));
@@ -137,6 +149,9 @@ static bool suits(ompi_group_t *group, ompi_communicator_t *comm)
 mca_coll_base_module_t *hccl_module_query(ompi_communicator_t *comm, int *priority)
 {
     if (!hccl_component_works) {
+        if (MPI_COMM_WORLD == comm && all_before_me_run(comm)) {
+            hccl_params_complain_late();
+        }
         return NULL;
     }
     if (!suits(comm->c_local_group, comm)

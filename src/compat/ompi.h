@@ -24,6 +24,7 @@
 #include "ompi/proc/proc.h"
 #include "ompi/request/request.h"
 #include "opal/datatype/opal_convertor.h"
+#include "opal/mca/base/mca_base_vari.h"
 #include "opal/mca/hwloc/base/base.h"
 #include "opal/mca/memory/base/base.h"
 #include "opal/mca/mpool/base/base.h"
@@ -40,6 +41,19 @@ typedef struct ompi_info_t hccl_compat_info_t;
 static inline uint64_t hccl_compat_comm_number(const ompi_communicator_t *comm)
 {
     return comm->c_contextid;
+}
+
+/** The text of a parameter's value where that comes from a file, NULL: it does not. index: of the parameter. */
+static inline const char *hccl_compat_text_in_file(int index)
+{
+    const mca_base_var_t *var = NULL;
+    if (index < 0 || OPAL_SUCCESS != mca_base_var_get(index, &var)
+        || (MCA_BASE_VAR_SOURCE_FILE != var->mbv_source
+            && MCA_BASE_VAR_SOURCE_OVERRIDE != var->mbv_source)
+        || NULL == var->mbv_file_value) {
+        return NULL;
+    }
+    return ((const mca_base_var_file_value_t *) var->mbv_file_value)->mbvfv_value;
 }
 
 /** Lets `told` be called before memory of the process goes (munmap and the like), in the thread that does

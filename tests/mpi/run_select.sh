@@ -118,6 +118,26 @@ messages select/not-on-all-ranks 'rank 2 of communicator MPI_COMM_WORLD' 'does n
 job -np 1 "${one[@]}" "$served" : -np 2 "$served"
 messages select/not-on-first-rank 'rank 0 of communicator MPI_COMM_WORLD' 'does not run coll/hccl'
 
+# A value that is none, of one rank alone: it says so itself, for it is the first one that has it.
+job -np 2 "$served" : -np 2 -x HCCL_RETRY_COUNT=3y "$served"
+lines=$(grep -acE 'coll/hccl error .*rank 2\]: parameter coll_hccl_retry_count \(HCCL_RETRY_COUNT\): "3y"' "$out" || true)
+if ((1 == lines)) && [[ 1 == $(grep -acF '"3y"' "$out") ]]; then
+    hccl_ok select/bad-value-elsewhere
+else
+    hccl_quote "$(grep -a coll/hccl "$out" | head -n 5)"
+    hccl_not_ok select/bad-value-elsewhere "$lines lines name it"
+fi
+expect select/bad-value-elsewhere-served "\$1 == \"self\" ? \$3 == \"hccl\" : $others"
+
+# All that Open MPI would read as another value.
+HCCL_TEST_TIMEOUT=60 hccl_mpirun --mca coll hccl -np 1 "$HCCL_BUILD_DIR/tests/mpi/values" 2>&1 |
+    grep -aE '^(not )?ok' | tee "$HCCL_TMP/values" || true
+if grep -q '^not ok' "$HCCL_TMP/values"; then
+    HCCL_FAILED=$((HCCL_FAILED + 1))
+elif [[ 4 != $(grep -c '^ok' "$HCCL_TMP/values") ]]; then
+    hccl_not_ok select/values "it has not come to its end"
+fi
+
 # HAZARDS P46: packed data means nothing to a process of another architecture.
 HCCL_TEST_OTHER_ARCH=1 job -np 3 "$served"
 expect select/other-architecture "\$1 == \"self\" ? \$3 == \"hccl\" : $others"
