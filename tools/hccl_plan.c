@@ -10,6 +10,7 @@
 
 #include "plan/dump.h"
 #include "plan_options.h"
+#include "sim.h"
 #include "worlds.h"
 
 static int list(void)
@@ -148,11 +149,41 @@ static void print_weighted(const plan_options_t *o, const world_t *w)
     free(sent);
 }
 
+/* Blocks of private sizes, all of o->bytes: those that share messages, and those that are too long for
+ * it. A box travels even if it says no more than which these are. */
+static void print_parcels(const plan_options_t *o, const world_t *w, size_t parcel)
+{
+    const hccl_shape_t *shape = w->cases[0].shape;
+    uint64_t boxes = 0, parcels = 0, longer = 0;
+    for (int rank = 0; rank < w->check.n; rank++) {
+        for (int i = 0; i < w->plans[rank]->nsteps; i++) {
+            const hccl_step_t *s = &w->plans[rank]->steps[i];
+            if (HCCL_STEP_SEND == s->kind && shape->node_of[rank] != shape->node_of[s->peer]) {
+                boxes += HCCL_HOW_PARCELS == s->how;
+                parcels += HCCL_HOW_PARCELS == s->how ? (uint64_t) s->count : 0;
+                longer += HCCL_HOW_LONG == s->how;
+            }
+        }
+    }
+    printf("boxes between nodes: %llu messages for %llu blocks of up to %zu bytes, these are %s\n",
+           (unsigned long long) boxes, (unsigned long long) parcels, parcel,
+           o->bytes <= parcel ? "in them" : "longer");
+    if (o->bytes > parcel) {
+        printf("blocks between nodes in messages of their own: %llu\n",
+               (unsigned long long) longer);
+    }
+}
+
 static int cost(const plan_options_t *o, const world_t *w, hccl_checker_t *k)
 {
     hccl_check_report_t r;
-    hccl_check_setup_t setup = {
-        .nseg = o->segments > 0 ? o->segments : 1, .slots = 8, .units = o->bytes, .unit_bytes = 1};
+    const bool boxes = 0 < w->plans[0]->box;
+    const size_t parcel = boxes ? (size_t) hccl_sim_parcel(w->plans[0]->box, &o->machine) : 0;
+    hccl_check_setup_t setup = {.nseg = o->segments > 0 ? o->segments : 1,
+                                .slots = 8,
+                                .units = o->bytes,
+                                .parcel = parcel,
+                                .unit_bytes = 1};
     if (HCCL_OK != hccl_check_run(k, &setup, &r)) {
         printf("fault: %s\n", r.why);
         return 1;
@@ -160,6 +191,9 @@ static int cost(const plan_options_t *o, const world_t *w, hccl_checker_t *k)
     printf("bytes %llu, rounds %d, messages %llu between nodes and %llu inside, steps %llu\n",
            (unsigned long long) r.total_units, r.rounds, (unsigned long long) r.messages,
            (unsigned long long) r.messages_inside, (unsigned long long) r.steps);
+    if (boxes) {
+        print_parcels(o, w, parcel);
+    }
     for (int i = 0; i < r.nodes; i++) {
         printf("node %d: out %llu bytes in %llu messages, in %llu bytes\n", i,
                (unsigned long long) r.node_out[i], (unsigned long long) r.node_messages[i],

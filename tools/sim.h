@@ -96,8 +96,9 @@ typedef struct hccl_sim_report {
 HCCL_CHECKED int hccl_sim_run(hccl_sim_program_t *program, const hccl_sim_setup_t *setup,
                               hccl_sim_report_t *report, char *why);
 
-/** Plans for blocks of private sizes: longest block that shares a message with others. */
-double hccl_sim_parcel(const hccl_sim_program_t *program, const hccl_machine_t *machine);
+/** Plans for blocks of private sizes, with boxes of so many positions (0: none): longest block that shares a
+ *  message with others. */
+double hccl_sim_parcel(int box, const hccl_machine_t *machine);
 
 /** Into how many segments a setup is cut. Runs nothing. */
 HCCL_CHECKED int hccl_sim_segments(hccl_sim_program_t *program, const hccl_sim_setup_t *setup,

@@ -77,9 +77,9 @@ static void round_blocks(const hccl_sim_program_t *p, size_t units, size_t unit,
     start[p->npositions] = (double) (sum * unit);
 }
 
-double hccl_sim_parcel(const hccl_sim_program_t *p, const hccl_machine_t *machine)
+double hccl_sim_parcel(int box, const hccl_machine_t *machine)
 {
-    double most = 0 == p->box ? 0 : (machine->slot_wide - 4) / p->box - 2;
+    double most = 0 == box ? 0 : (machine->slot_wide - 4) / box - 2;
     return most < PARCEL_BYTES ? most : PARCEL_BYTES;
 }
 
@@ -91,7 +91,7 @@ int hccl_sim_sizes(hccl_sim_program_t *p, const hccl_sim_setup_t *setup, hccl_si
                                   : segment_bytes(p, setup);
     part = (part + unit - 1) / unit * unit;
     *sizes = (hccl_sim_sizes_t){.vector = is_vector(p), .nblocks = p->nblocks, .nseg = 1};
-    sizes->parcel = hccl_sim_parcel(p, setup->machine);
+    sizes->parcel = hccl_sim_parcel(p->box, setup->machine);
     if (0 == bytes) {
         return HCCL_OK;
     }

@@ -45,7 +45,7 @@ static uint64_t block_units(const hccl_checker_t *k, int seg, int nblocks, int b
     case HCCL_GRID_EQUAL:
         return here;
     case HCCL_GRID_PRIVATE:
-        return 1; /* who asks for blocks that are cut asks check_apart.c */
+        return k->setup.ragged ? 1 : units; /* of blocks that are cut check_apart.c knows more */
     default:
         return 0;
     }

@@ -61,6 +61,15 @@ expect "cost of levels" 0 '^node 0: between NUMA domains 2000 bytes in 2 reads' 
     cost bcast mesh "numa:2 rank:2" --bytes 1000
 expect "cost of payload" 0 'payload loaded and stored 8000 bytes' \
     cost bcast mesh "numa:2 rank:2" --bytes 1000
+# 2 nodes of 2: one message each way for the 4 blocks of a pair of nodes; what is longer than 2 KiB goes alone.
+expect "cost of merged messages" 0 '^bytes 4000, rounds 1, messages 2 between nodes and 0 inside' \
+    cost alltoallv hier "node:2 rank:2" --bytes 1000
+expect "cost of parcels" 0 '^boxes between nodes: 2 messages for 8 blocks of up to 2048 bytes, .* in them$' \
+    cost alltoallv hier "node:2 rank:2" --bytes 1000
+expect "cost of blocks too long for parcels" 0 '^blocks between nodes in messages of their own: 8$' \
+    cost alltoallv hier "node:2 rank:2" --bytes 3000
+expect "cost of long blocks' links" 0 '^node 0: out 12000 bytes in 5 messages, in 12000 bytes$' \
+    cost alltoallv hier "node:2 rank:2" --bytes 3000
 expect "unknown collective" 2 'no such collective .*: nonsense' dump nonsense ring node:4
 expect "unknown algorithm" 2 'no such algorithm .*: nonsense' dump allreduce nonsense node:4
 expect "bad topology" 2 "topology 'node:0'" dump allreduce ring node:0

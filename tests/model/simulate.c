@@ -94,9 +94,7 @@ static void against_prover(int algorithm, const char *text, const hccl_shape_t *
     if (0 != w.plans[0]->apart) {
         hccl_machine_t m;
         hccl_machine_default(&m);
-        setup.parcel = (size_t) hccl_sim_parcel(p, &m);
-    } else if (!hccl_coll_info[algo->coll].shared_sizes) {
-        unit = bytes; /* here it counts blocks */
+        setup.parcel = (size_t) hccl_sim_parcel(w.plans[0]->box, &m);
     }
     if (HCCL_OK != hccl_check_run(k, &setup, &report)) {
         verdict(false, "%s: %s", algo->name, report.why);
