@@ -81,7 +81,8 @@ static void set_engine(void)
     hccl_engine.spin = hccl_params.spin;
     hccl_engine.dials = (hccl_dials_t){.network_first = 100 - hccl_params.split,
                                        .radix = hccl_params.radix,
-                                       .tree_radix = hccl_params.tree_radix};
+                                       .tree_radix = hccl_params.tree_radix,
+                                       .rings = hccl_params.rings};
     hccl_engine.sleep_after = hccl_params.sleep_after;
     hccl_engine.shared_memory = hccl_params.shared_memory;
     hccl_engine.settings_hash = hccl_params_hash();

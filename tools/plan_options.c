@@ -52,10 +52,9 @@ static const char usage[] =
     "--csv FILE    one line per algorithm, size and number of nodes\n"
     "--plot PREFIX PREFIX.svg by gnuplot: which algorithm is the fastest over size and nodes\n"
     "--all-ranks   simulate every rank, even where some nodes stand for all\n"
-    "--radix K, --tree-radix K, --split P  as the parameters coll_hccl_radix, _tree_radix, _split; "
-    "for "
-    "all\n"
-    "              that build plans\n";
+    "--radix K, --tree-radix K, --rings N, --split P  as the parameters coll_hccl_radix, "
+    "_tree_radix,\n"
+    "              _rings, _split; for all that build plans\n";
 
 void plan_die(const char *format, ...)
 {
@@ -306,6 +305,12 @@ static void read_tree_radix(plan_options_t *o, const char *value)
     world_dials.tree_radix = limited("--tree-radix", value, 2, HCCL_MOST_RADIX);
 }
 
+static void read_rings(plan_options_t *o, const char *value)
+{
+    (void) o;
+    world_dials.rings = limited("--rings", value, 1, HCCL_MOST_RINGS);
+}
+
 static void read_split(plan_options_t *o, const char *value)
 {
     (void) o;
@@ -343,6 +348,7 @@ static const struct {
     {"--radix", BUILDERS, read_radix},
     {"--tree-radix", BUILDERS, read_tree_radix},
     {"--split", BUILDERS, read_split},
+    {"--rings", BUILDERS, read_rings},
 };
 enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
 

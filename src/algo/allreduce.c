@@ -109,20 +109,25 @@ static int flat_in_order(const hccl_case_t *c, int algorithm, const hccl_way_t *
     return hccl_build_finish(b, plan);
 }
 
-/* Reducing and gathering among all ranks, node after node; two halves of the vector at once where the
+/* Reducing and gathering among all ranks, node after node; several parts of the vector at once where the
  * pattern goes round in several ways. */
 static int flat_by_node(const hccl_case_t *c, int algorithm, const hccl_way_t *way,
                         hccl_plan_t **plan)
 {
-    const int n = c->shape->nranks, parts = way->pattern->turns ? 2 : 1;
+    const int rings = 0 < c->dials.rings ? c->dials.rings : HCCL_RINGS;
+    const int n = c->shape->nranks, parts = way->pattern->turns ? rings : 1;
     const hccl_team_t team = hccl_exchange_team(way->pattern, c);
     hccl_exchange_t x;
     int rc = hccl_exchange_open(&x, way->pattern, n);
     hccl_builder_t *b = HCCL_OK == rc ? hccl_build_start(c, algorithm, parts * n) : NULL;
 
     if (NULL != b) {
-        const hccl_stream_t s[2] = {{team, hccl_map_even(0, 1), hccl_exchange_turn(&x, 0)},
-                                    {team, hccl_map_even(n, 1), hccl_exchange_turn(&x, 1)}};
+        hccl_stream_t s[HCCL_MOST_RINGS];
+
+        x.along = c->shape->ringed;
+        for (int i = 0; i < parts; i++) {
+            s[i] = (hccl_stream_t){team, hccl_map_even(i * n, 1), hccl_exchange_turn(&x, i)};
+        }
         const int tmp = hccl_build_scratch(b, parts * n);
         const int acc = way->pattern->passes ? tmp : HCCL_BASE_RECV;
 

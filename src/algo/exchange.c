@@ -261,10 +261,12 @@ int hccl_exchange_turn(const hccl_exchange_t *x, int i)
     if (NULL == x->pattern || !x->pattern->turns || 2 >= x->n) {
         return 1;
     }
+    const int way = 0 < x->rings ? i % x->rings : i;
+
     if (x->along) {
-        return 0 == i % 2 ? 1 : -1;
+        return 0 == way % 2 ? 1 : -1;
     }
-    for (int left = i;;) {
+    for (int left = way;;) {
         for (int turn = 1; 2 * turn < x->n; turn++) {
             if (1 == common_divisor(x->n, turn)) {
                 if (left < 2) {

@@ -60,6 +60,7 @@ typedef struct hccl_exchange {
     int n; /* members */
     bool
         along; /* members are in the order of fast links: exchanges go round in both ways, no more */
+    int rings;    /* ways round that differ, at most; below 1: as many as there are */
     int *slot;    /* [n] where the block of a member lies among the n of the map */
     int *run;     /* [n] the blocks of a message, by slot */
     int low, end; /* where they lie */

@@ -105,6 +105,7 @@ int hccl_hier_start(hccl_hier_t *h, const hccl_case_t *c, int algorithm, hccl_hi
     if (NULL != pattern) {
         rc = hccl_exchange_open(&h->x, pattern, shape->nnodes);
         h->x.along = shape->ringed;
+        h->x.rings = c->dials.rings;
         rc = HCCL_OK == rc ? hccl_exchange_seats(pattern, shape, &seat, &h->seats) : rc;
     }
     if (HCCL_OK == rc && HCCL_RAILS_SOME == way->who && !(linear && pattern->turns)

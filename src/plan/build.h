@@ -21,10 +21,18 @@ typedef struct hccl_dials {
     int radix; /* radix, hier_radix: members that meet in one round, at most; below 2: as few as
                           the fewest rounds take */
     int tree_radix; /* tree4, hier_tree4: base of the k-nomial tree; below 2: HCCL_TREE_RADIX */
+    int rings; /* multi_ring: parts of the vector, each with a ring of its own; hier_multi_ring: ways round
+                  that differ, at most. Below 1: HCCL_RINGS, or as many as there are */
 } hccl_dials_t;
 
 /** What the parameters say where the user does not; tools take the same. */
-enum { HCCL_NETWORK_FIRST = 25, HCCL_TREE_RADIX = 4, HCCL_MOST_RADIX = 64 };
+enum {
+    HCCL_NETWORK_FIRST = 25,
+    HCCL_TREE_RADIX = 4,
+    HCCL_MOST_RADIX = 64,
+    HCCL_RINGS = 2,
+    HCCL_MOST_RINGS = 16
+};
 
 /** What a builder is given. */
 typedef struct hccl_case {

@@ -254,6 +254,17 @@ static void prove_radix(proof_t *p)
     world_dials.tree_radix = 0;
 }
 
+/* Several rings: a single one, and more than nodes or ranks have ways to go round. */
+static void prove_rings(proof_t *p)
+{
+    static const int rings[] = {1, 5};
+    for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]) && '\0' == p->failed[0]; i++) {
+        world_dials.rings = rings[i];
+        prove_intra(p);
+    }
+    world_dials.rings = 0;
+}
+
 static void prove(proof_t *p)
 {
     const hccl_algo_t *algo = &hccl_algos[p->algorithm];
@@ -267,6 +278,9 @@ static void prove(proof_t *p)
         if ((NULL != strstr(algo->name, "radix") || NULL != strstr(algo->name, "tree4"))
             && '\0' == p->failed[0]) {
             prove_radix(p);
+        }
+        if (NULL != strstr(algo->name, "multi_ring") && '\0' == p->failed[0]) {
+            prove_rings(p);
         }
     }
     if (0 != (algo->fits & HCCL_FITS_INTER) && '\0' == p->failed[0]) {

@@ -61,6 +61,12 @@ expect "cost of levels" 0 '^node 0: between NUMA domains 2000 bytes in 2 reads' 
     cost bcast mesh "numa:2 rank:2" --bytes 1000
 expect "cost of payload" 0 'payload loaded and stored 8000 bytes' \
     cost bcast mesh "numa:2 rank:2" --bytes 1000
+# 4 rings of 7 ranks: 2 x 6 rounds of 4 messages each, to the next, the last, the next but one, the last but one
+expect "cost of four rings" 0 'rounds 12, messages 336 between nodes' \
+    cost allreduce multi_ring node:7 --rings 4
+expect "ways of four rings" 0 '^ *[0-9]+ SEND .* to rank 5$' \
+    dump allreduce multi_ring node:7 --rings 4 --rank 0
+expect "bad rings" 2 '^hccl_plan: --rings takes a number up to 16' cost allreduce multi_ring node:7 --rings 17
 # 2 nodes of 2: one message each way for the 4 blocks of a pair of nodes; what is longer than 2 KiB goes alone.
 expect "cost of merged messages" 0 '^bytes 4000, rounds 1, messages 2 between nodes and 0 inside' \
     cost alltoallv hier "node:2 rank:2" --bytes 1000

@@ -105,6 +105,7 @@ hazard_bad_values() {
     bad_value "$1/rdma_tc" coll_hccl_rdma_tc 33 'multiples of 4'
     bad_value "$1/radix" coll_hccl_radix 65 '0 and 2 to 64'
     bad_value "$1/tree_radix" coll_hccl_tree_radix 65 '2 to 64'
+    bad_value "$1/rings" coll_hccl_rings 17 '0 to 16'
     bad_value "$1/HCCL_IB_GID_INDEX" coll_hccl_ib_gid_index 1025 '0 to 1023' HCCL_IB_GID_INDEX
     bad_value "$1/HCCL_IB_HCA" coll_hccl_ib_hca mlx5_1:0 '1 to 255' HCCL_IB_HCA
     bad_value "$1/HCCL_MULTI_QP_THRESHOLD" coll_hccl_rdma_multi_qp_threshold 8193 '1 to 8192' \
