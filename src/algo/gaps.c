@@ -19,10 +19,7 @@
 #include "algo/runs.h"
 
 typedef struct {
-    const hccl_case_t *c;
-    hccl_builder_t *b;
-    hccl_node_t here;
-    hccl_runs_t runs;
+    hccl_ordered_t o;
     int run;      /* mine */
     bool ends;    /* I am its last rank */
     int rounds;   /* digits of the longest gap */
@@ -41,19 +38,19 @@ enum { VECTORS, WINDOWS };
 
 static int node_of_run(const gaps_t *g, int run)
 {
-    return g->c->shape->node_of[g->runs.first[run]];
+    return g->o.c->shape->node_of[g->o.runs.first[run]];
 }
 
 /* The rank that ends a run. */
 static int end_of(const gaps_t *g, int run)
 {
-    return g->runs.first[run + 1] - 1;
+    return g->o.runs.first[run + 1] - 1;
 }
 
 /* The run whose window of 2^i is a part of a run's gap; negative: none is. */
 static int source_of(const gaps_t *g, int run, int i)
 {
-    const int gap = hccl_runs_gap(&g->runs, node_of_run(g, run), run), size = 1 << i;
+    const int gap = hccl_runs_gap(&g->o.runs, node_of_run(g, run), run), size = 1 << i;
 
     return 0 != (gap & size) ? run - 1 - gap % size : -1; /* negative: in front of all */
 }
@@ -61,14 +58,14 @@ static int source_of(const gaps_t *g, int run, int i)
 /* Whether the window of 2^i runs up to a run is needed; fewer if there are no more. */
 static bool *needed(const gaps_t *g, int i, int run)
 {
-    return &g->needed[i * g->runs.n + run];
+    return &g->needed[i * g->o.runs.n + run];
 }
 
 /* From long windows to short ones, of which they are made. */
 static void find_needed(gaps_t *g)
 {
     for (int i = g->rounds - 1; 0 <= i; i--) {
-        for (int k = 0; k < g->runs.n; k++) {
+        for (int k = 0; k < g->o.runs.n; k++) {
             const int source = source_of(g, k, i);
 
             if (0 <= source) {
@@ -88,16 +85,16 @@ static void find_needed(gaps_t *g)
 static void give(gaps_t *g, int i)
 {
     const int behind = g->run + (1 << i);
-    const bool extends = behind < g->runs.n && *needed(g, i + 1, behind);
+    const bool extends = behind < g->o.runs.n && *needed(g, i + 1, behind);
 
-    for (int k = g->run + 1; k < g->runs.n; k++) {
+    for (int k = g->run + 1; k < g->o.runs.n; k++) {
         if (g->run != source_of(g, k, i) && !(extends && k == behind)) {
             continue;
         }
-        if (node_of_run(g, k) != g->here.node) {
-            hccl_build_send(g->b, end_of(g, k), g->window, 0, 1);
+        if (node_of_run(g, k) != g->o.here.node) {
+            hccl_build_send(g->o.b, end_of(g, k), g->window, 0, 1);
         } else {
-            hccl_build_publish(g->b, g->pub + WINDOWS + i, g->window, 0, 1);
+            hccl_build_publish(g->o.b, g->pub + WINDOWS + i, g->window, 0, 1);
         }
     }
 }
@@ -105,10 +102,10 @@ static void give(gaps_t *g, int i)
 /* base = the window of another run, in round i. */
 static void receive(gaps_t *g, int run, int i, int base)
 {
-    if (node_of_run(g, run) != g->here.node) {
-        hccl_build_recv(g->b, end_of(g, run), base, 0, 1);
+    if (node_of_run(g, run) != g->o.here.node) {
+        hccl_build_recv(g->o.b, end_of(g, run), base, 0, 1);
     } else {
-        hccl_build_fetch(g->b, base, 0, 1, g->c->shape->local_of[end_of(g, run)],
+        hccl_build_fetch(g->o.b, base, 0, 1, g->o.c->shape->local_of[end_of(g, run)],
                          g->pub + WINDOWS + i, 0, 0);
     }
 }
@@ -127,15 +124,15 @@ static void double_windows(gaps_t *g, int i)
     if (0 <= below) {
         receive(g, below, i, in);
     }
-    hccl_build_wait(g->b);
+    hccl_build_wait(g->o.b);
     if (0 <= source && g->any) {
-        hccl_part_combine(g->b, gap, piece, gap, 0, 1);
+        hccl_part_combine(g->o.b, gap, piece, gap, 0, 1);
     } else if (0 <= source && source == below) {
-        hccl_part_move(g->b, gap, in, 0, 1);
+        hccl_part_move(g->o.b, gap, in, 0, 1);
     }
     g->any = g->any || 0 <= source;
     if (0 <= below) {
-        hccl_part_combine(g->b, g->areas + WINDOW, in, g->window, 0, 1);
+        hccl_part_combine(g->o.b, g->areas + WINDOW, in, g->window, 0, 1);
         g->window = g->areas + WINDOW;
     }
 }
@@ -144,9 +141,9 @@ static void double_windows(gaps_t *g, int i)
  * result. */
 static bool find_gap(gaps_t *g, bool alone, int total, bool inclusive)
 {
-    const int place = g->runs.place[g->run], node = g->here.node,
+    const int place = g->o.runs.place[g->run], node = g->o.here.node,
               found = g->pub + WINDOWS + g->rounds;
-    const bool first = place == g->runs.node[node], last = place + 1 == g->runs.node[node + 1];
+    const bool first = place == g->o.runs.node[node], last = place + 1 == g->o.runs.node[node + 1];
     const int gap = g->areas + GAP, upto = first && inclusive ? HCCL_BASE_RECV : g->areas + UPTO;
 
     g->window = total;
@@ -154,13 +151,13 @@ static bool find_gap(gaps_t *g, bool alone, int total, bool inclusive)
         double_windows(g, i);
     }
     if (g->any && !alone) {
-        hccl_build_publish(g->b, found, gap, 0, 1);
+        hccl_build_publish(g->o.b, found, gap, 0, 1);
     }
     if (!last && g->any) {
-        hccl_part_combine(g->b, upto, gap, total, 0, 1);
+        hccl_part_combine(g->o.b, upto, gap, total, 0, 1);
     }
     if (!last) {
-        hccl_build_publish(g->b, found + 1, g->any ? upto : total, 0, 1);
+        hccl_build_publish(g->o.b, found + 1, g->any ? upto : total, 0, 1);
     }
     return !last && g->any && HCCL_BASE_RECV == upto;
 }
@@ -168,50 +165,49 @@ static bool find_gap(gaps_t *g, bool alone, int total, bool inclusive)
 /* RECV = the runs of my node before mine with the gaps before them, the gap before mine, own (negative: nothing) */
 static void put_together(gaps_t *g, int own)
 {
-    const hccl_runs_t *runs = &g->runs;
-    const int begin = runs->node[g->here.node], me = runs->place[g->run];
+    const hccl_runs_t *runs = &g->o.runs;
+    const int begin = runs->node[g->o.here.node], me = runs->place[g->run];
     const int found = g->pub + WINDOWS + g->rounds;
     int n = 0;
 
-    hccl_build_fold_begin(g->b, HCCL_BASE_RECV, 0, 1);
+    hccl_build_fold_begin(g->o.b, HCCL_BASE_RECV, 0, 1);
     for (int place = begin; place < me; place++) {
-        hccl_runs_more(g->b, HCCL_BASE_RECV, 0, n++);
-        hccl_build_fold_peer(g->b, g->c->shape->local_of[end_of(g, runs->run[place])], found + 1, 0,
-                             0);
+        hccl_runs_more(g->o.b, HCCL_BASE_RECV, 0, 1, n++);
+        hccl_build_fold_peer(g->o.b, g->o.c->shape->local_of[end_of(g, runs->run[place])],
+                             found + 1, 0, 0);
     }
     if (g->ends) {
-        hccl_build_fold_own(g->b, g->areas + GAP, 0);
+        hccl_build_fold_own(g->o.b, g->areas + GAP, 0);
     } else {
-        hccl_build_fold_peer(g->b, g->c->shape->local_of[end_of(g, g->run)], found, 0, 0);
+        hccl_build_fold_peer(g->o.b, g->o.c->shape->local_of[end_of(g, g->run)], found, 0, 0);
     }
     if (0 <= own) {
-        hccl_build_fold_own(g->b, own, 0);
+        hccl_build_fold_own(g->o.b, own, 0);
     }
-    hccl_build_fold_end(g->b);
+    hccl_build_fold_end(g->o.b);
 }
 
 static int open_gaps(gaps_t *g, const hccl_case_t *c, int algorithm)
 {
-    *g = (gaps_t){.c = c, .here = hccl_node_of(c, c->me)};
-    const int rc = hccl_runs_make(c->shape, &g->runs);
+    *g = (gaps_t){.run = -1};
+    const int rc = hccl_ordered_open(&g->o, c, algorithm, 1);
 
     if (HCCL_OK != rc) {
         return rc;
     }
-    g->run = hccl_runs_of(&g->runs, c->me);
+    g->run = hccl_runs_of(&g->o.runs, c->me);
     g->ends = c->me == end_of(g, g->run);
-    g->rounds = hccl_runs_gap_digits(&g->runs, c->shape);
-    g->needed = calloc((size_t) (g->rounds + 1) * (size_t) g->runs.n, sizeof(*g->needed));
-    g->b = NULL == g->needed ? NULL : hccl_build_start(c, algorithm, 1);
-    if (NULL == g->b) {
+    g->rounds = hccl_runs_gap_digits(&g->o.runs, c->shape);
+    g->needed = calloc((size_t) (g->rounds + 1) * (size_t) g->o.runs.n, sizeof(*g->needed));
+    if (NULL == g->needed) {
         return HCCL_ERR_NOMEM;
     }
     find_needed(g);
-    g->areas = hccl_build_scratch(g->b, 1);
+    g->areas = hccl_build_scratch(g->o.b, 1);
     for (int i = 1; i < AREAS; i++) {
-        hccl_build_scratch(g->b, 1);
+        hccl_build_scratch(g->o.b, 1);
     }
-    g->pub = hccl_build_publications(g->b, WINDOWS + g->rounds + 2, 1);
+    g->pub = hccl_build_publications(g->o.b, WINDOWS + g->rounds + 2, 1);
     return HCCL_OK;
 }
 
@@ -221,34 +217,33 @@ static int by_gaps(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, bool
     const int rc = open_gaps(&g, c, algorithm);
 
     if (HCCL_OK == rc) {
-        const int first = g.runs.first[g.run], end = inclusive ? c->me + 1 : c->me;
-        const bool alone = g.ends && first == c->me, last = g.runs.n - 1 == g.run;
+        const int first = g.o.runs.first[g.run], end = inclusive ? c->me + 1 : c->me;
+        const bool alone = g.ends && first == c->me, last = g.o.runs.n - 1 == g.run;
         int total = HCCL_BASE_SEND, own = -1;
 
         if (!g.ends) {
-            hccl_build_publish(g.b, g.pub + VECTORS, HCCL_BASE_SEND, 0, 1);
+            hccl_build_publish(g.o.b, g.pub + VECTORS, HCCL_BASE_SEND, 0, 1);
         }
         if (!alone && g.ends && (inclusive || !last)) {
             total = g.areas + TOTAL;
-            hccl_runs_fold(g.b, c, g.pub + VECTORS, first, c->me + 1, total, 0);
+            hccl_runs_fold(g.o.b, c, g.pub + VECTORS, first, c->me + 1, total, 0);
         }
         if (inclusive && g.ends) {
             own = total;
         } else if (first < end) {
             own = g.areas + OWN;
-            hccl_runs_fold(g.b, c, g.pub + VECTORS, first, end, own, 0);
+            hccl_runs_fold(g.o.b, c, g.pub + VECTORS, first, end, own, 0);
         }
         const bool done = g.ends && find_gap(&g, alone, total, inclusive);
 
         if (0 < g.run && !done) {
             put_together(&g, own);
         } else if (0 == g.run && 0 <= own) {
-            hccl_part_move(g.b, HCCL_BASE_RECV, own, 0, 1);
+            hccl_part_move(g.o.b, HCCL_BASE_RECV, own, 0, 1);
         }
     }
-    hccl_runs_free(&g.runs);
     free(g.needed);
-    return HCCL_OK == rc ? hccl_build_finish(g.b, plan) : rc;
+    return hccl_ordered_close(&g.o, rc, plan);
 }
 
 int hccl_algo_scan_hier_gaps(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)

@@ -10,35 +10,8 @@
 #include "algo/exchange.h"
 #include "algo/runs.h"
 
-typedef struct {
-    const hccl_case_t *c;
-    hccl_builder_t *b;
-    hccl_node_t here;
-    hccl_runs_t runs;
-} ordered_t;
-
-static int open_ordered(ordered_t *o, const hccl_case_t *c, int algorithm)
-{
-    *o = (ordered_t){.c = c, .here = hccl_node_of(c, c->me)};
-    const int rc = hccl_runs_make(c->shape, &o->runs);
-
-    if (HCCL_OK != rc) {
-        return rc;
-    }
-    o->b = hccl_build_start(c, algorithm, 1);
-    return NULL == o->b ? HCCL_ERR_NOMEM : HCCL_OK;
-}
-
-static int close_ordered(ordered_t *o, int rc, hccl_plan_t **plan)
-{
-    hccl_runs_free(&o->runs);
-    return HCCL_OK == rc ? hccl_build_finish(o->b, plan) : rc;
-}
-
-/* ---- all runs at one rank of each node -------------------------------------------------------- */
-
 /* The runs of my node, each in its place of `area`, at the node's leader. */
-static void fold_runs(ordered_t *o, int pub, int area)
+static void fold_runs(hccl_ordered_t *o, int pub, int area)
 {
     const hccl_runs_t *runs = &o->runs;
 
@@ -50,11 +23,11 @@ static void fold_runs(ordered_t *o, int pub, int area)
 }
 
 /* dst = all runs, which are in `area`. */
-static void fold_all(ordered_t *o, int area, int dst)
+static void fold_all(hccl_ordered_t *o, int area, int dst)
 {
     hccl_build_fold_begin(o->b, dst, 0, 1);
     for (int k = 0; k < o->runs.n; k++) {
-        hccl_runs_more(o->b, dst, 0, k);
+        hccl_runs_more(o->b, dst, 0, 1, k);
         hccl_build_fold_own(o->b, area, o->runs.place[k]);
     }
     hccl_build_fold_end(o->b);
@@ -62,7 +35,7 @@ static void fold_all(ordered_t *o, int area, int dst)
 
 /* What all runs have combined, to one rank of each node, or to that of one node (root; -1: none), in the
  * scratch area that is returned. */
-static int gather_runs(ordered_t *o, const hccl_team_t *leaders, int root)
+static int gather_runs(hccl_ordered_t *o, const hccl_team_t *leaders, int root)
 {
     const hccl_stream_t s = {*leaders, {.start = o->runs.node, .per = 1}, 1};
     const int area = hccl_build_scratch(o->b, o->runs.n);
@@ -81,8 +54,8 @@ int hccl_algo_allreduce_hier_runs(const hccl_case_t *c, int algorithm, hccl_plan
 {
     const hccl_slices_t whole = {1, hccl_team_lead(c, -1), hccl_map_even(0, 1)};
     const hccl_team_t leaders = hccl_team_leaders(c, -1);
-    ordered_t o;
-    const int rc = open_ordered(&o, c, algorithm);
+    hccl_ordered_t o;
+    const int rc = hccl_ordered_open(&o, c, algorithm, 1);
 
     if (HCCL_OK == rc) {
         const int area = gather_runs(&o, &leaders, -1);
@@ -92,14 +65,14 @@ int hccl_algo_allreduce_hier_runs(const hccl_case_t *c, int algorithm, hccl_plan
         }
         hccl_part_node_spread(o.b, c, &whole, HCCL_BASE_RECV);
     }
-    return close_ordered(&o, rc, plan);
+    return hccl_ordered_close(&o, rc, plan);
 }
 
 int hccl_algo_reduce_hier_runs(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     const hccl_team_t leaders = hccl_team_leaders(c, c->root);
-    ordered_t o;
-    const int rc = open_ordered(&o, c, algorithm);
+    hccl_ordered_t o;
+    const int rc = hccl_ordered_open(&o, c, algorithm, 1);
 
     if (HCCL_OK == rc) {
         const int area = gather_runs(&o, &leaders, c->shape->node_of[c->root]);
@@ -108,5 +81,5 @@ int hccl_algo_reduce_hier_runs(const hccl_case_t *c, int algorithm, hccl_plan_t 
             fold_all(&o, area, HCCL_BASE_RECV);
         }
     }
-    return close_ordered(&o, rc, plan);
+    return hccl_ordered_close(&o, rc, plan);
 }

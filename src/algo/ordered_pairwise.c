@@ -19,10 +19,7 @@ static int messages_at_once(const hccl_runs_t *runs)
 }
 
 typedef struct {
-    const hccl_case_t *c;
-    hccl_builder_t *b;
-    hccl_node_t here;
-    hccl_runs_t runs;
+    hccl_ordered_t o;
     int run;     /* mine */
     int mine;    /* position of my block */
     int pub;     /* of everybody's vector, or what his node needs of it */
@@ -35,53 +32,53 @@ typedef struct {
 
 static int length_of(const pairwise_t *p, int run)
 {
-    return p->runs.first[run + 1] - p->runs.first[run];
+    return p->o.runs.first[run + 1] - p->o.runs.first[run];
 }
 
 static bool is_near(const pairwise_t *p, int run)
 {
-    return p->c->shape->node_of[p->runs.first[run]] == p->here.node;
+    return p->o.c->shape->node_of[p->o.runs.first[run]] == p->o.here.node;
 }
 
 /* Which rank of a run sends the block of a rank. */
 static int sender_of(const pairwise_t *p, int run, int rank)
 {
-    return p->runs.first[run] + rank % length_of(p, run);
+    return p->o.runs.first[run] + rank % length_of(p, run);
 }
 
 /* Where what a rank of my node publishes begins: at all blocks, or at those of the node. */
 static int published_first(const pairwise_t *p, int rank)
 {
-    const int run = hccl_runs_of(&p->runs, rank);
+    const int run = hccl_runs_of(&p->o.runs, rank);
 
-    return 1 < length_of(p, run) ? 0 : p->c->shape->node_start[p->here.node];
+    return 1 < length_of(p, run) ? 0 : p->o.c->shape->node_start[p->o.here.node];
 }
 
 static void publish(pairwise_t *p)
 {
-    const int all = p->c->shape->nranks;
+    const int all = p->o.c->shape->nranks;
     bool single = true;
 
-    for (int k = 0; k < p->runs.n; k++) {
+    for (int k = 0; k < p->o.runs.n; k++) {
         single = single && 1 == length_of(p, k);
     }
-    p->pub = hccl_build_publications(p->b, 1, single ? p->c->shape->max_local : all);
-    if (1 < p->here.n) {
-        const int first = published_first(p, p->c->me);
+    p->pub = hccl_build_publications(p->o.b, 1, single ? p->o.c->shape->max_local : all);
+    if (1 < p->o.here.n) {
+        const int first = published_first(p, p->o.c->me);
         const bool whole = 1 < length_of(p, p->run);
 
-        hccl_build_publish(p->b, p->pub, HCCL_BASE_SEND, first, whole ? all : p->here.n);
+        hccl_build_publish(p->o.b, p->pub, HCCL_BASE_SEND, first, whole ? all : p->o.here.n);
     }
 }
 
 /* Adds the ranks of a run of my node to a step that combines one position. */
 static void add_run(pairwise_t *p, int run, int position)
 {
-    for (int rank = p->runs.first[run]; rank < p->runs.first[run + 1]; rank++) {
-        if (rank == p->c->me) {
-            hccl_build_fold_own(p->b, HCCL_BASE_SEND, position);
+    for (int rank = p->o.runs.first[run]; rank < p->o.runs.first[run + 1]; rank++) {
+        if (rank == p->o.c->me) {
+            hccl_build_fold_own(p->o.b, HCCL_BASE_SEND, position);
         } else {
-            hccl_build_fold_peer(p->b, p->c->shape->local_of[rank], p->pub,
+            hccl_build_fold_peer(p->o.b, p->o.c->shape->local_of[rank], p->pub,
                                  published_first(p, rank), position);
         }
     }
@@ -90,20 +87,20 @@ static void add_run(pairwise_t *p, int run, int position)
 /* What my run has combined to the ranks of a run, as far as that is for me to send. */
 static void give(pairwise_t *p, int run)
 {
-    for (int rank = p->runs.first[run]; rank < p->runs.first[run + 1]; rank++) {
-        const int position = hccl_build_position(p->b, rank);
+    for (int rank = p->o.runs.first[run]; rank < p->o.runs.first[run + 1]; rank++) {
+        const int position = hccl_build_position(p->o.b, rank);
 
-        if (sender_of(p, p->run, rank) != p->c->me) {
+        if (sender_of(p, p->run, rank) != p->o.c->me) {
             continue;
         }
         if (1 == length_of(p, p->run)) {
-            hccl_build_send(p->b, rank, HCCL_BASE_SEND, position, 1);
+            hccl_build_send(p->o.b, rank, HCCL_BASE_SEND, position, 1);
             continue;
         }
-        hccl_build_fold_begin(p->b, p->out, position, 1);
+        hccl_build_fold_begin(p->o.b, p->out, position, 1);
         add_run(p, p->run, position);
-        hccl_build_fold_end(p->b);
-        hccl_build_send(p->b, rank, p->out, position, 1);
+        hccl_build_fold_end(p->o.b);
+        hccl_build_send(p->o.b, rank, p->out, position, 1);
     }
 }
 
@@ -113,42 +110,42 @@ static void combine(pairwise_t *p, int dst, bool any, int from, int end, int fir
     if (from == end) {
         return;
     }
-    hccl_build_fold_begin(p->b, dst, p->mine, 1);
+    hccl_build_fold_begin(p->o.b, dst, p->mine, 1);
     if (any) {
-        hccl_build_fold_own(p->b, dst, p->mine);
+        hccl_build_fold_own(p->o.b, dst, p->mine);
     }
     for (int k = from; k < end; k++) {
         if (is_near(p, k)) {
             add_run(p, k, p->mine);
         } else {
-            hccl_build_fold_own(p->b, p->in + (k - first + p->runs.n) % p->runs.n, p->mine);
+            hccl_build_fold_own(p->o.b, p->in + (k - first + p->o.runs.n) % p->o.runs.n, p->mine);
         }
     }
-    hccl_build_fold_end(p->b);
+    hccl_build_fold_end(p->o.b);
 }
 
 /* Runs first, first + 1, ... (round the end), n of them, and as many behind mine. */
 static void swap(pairwise_t *p, int t, int n)
 {
-    const int runs = p->runs.n;
+    const int runs = p->o.runs.n;
 
     for (int i = 0; i < n; i++) {
         const int from = (p->run + t + i) % runs, to = (p->run - t - i + runs) % runs;
 
         if (!is_near(p, from)) {
-            hccl_build_recv(p->b, sender_of(p, from, p->c->me), p->in + i, p->mine, 1);
+            hccl_build_recv(p->o.b, sender_of(p, from, p->o.c->me), p->in + i, p->mine, 1);
         }
         if (!is_near(p, to)) {
             give(p, to);
         }
     }
-    hccl_build_wait(p->b);
+    hccl_build_wait(p->o.b);
 }
 
 /* My block of all runs: those from mine on in RECV, those before it in low. */
 static void gather(pairwise_t *p)
 {
-    const int runs = p->runs.n;
+    const int runs = p->o.runs.n;
     bool any = false; /* in RECV */
 
     if (1 == runs) {
@@ -174,7 +171,7 @@ static void gather(pairwise_t *p)
         }
     }
     if (p->lowest) {
-        hccl_part_combine(p->b, HCCL_BASE_RECV, p->low, HCCL_BASE_RECV, p->mine, 1);
+        hccl_part_combine(p->o.b, HCCL_BASE_RECV, p->low, HCCL_BASE_RECV, p->mine, 1);
     }
 }
 
@@ -182,26 +179,22 @@ int hccl_algo_reduce_scatter_hier_runs_pairwise(const hccl_case_t *c, int algori
                                                 hccl_plan_t **plan)
 {
     const int n = c->shape->nranks;
-    pairwise_t p = {.c = c, .here = hccl_node_of(c, c->me)};
-    const int rc = hccl_runs_make(c->shape, &p.runs);
+    pairwise_t p = {.lowest = false};
+    const int rc = hccl_ordered_open(&p.o, c, algorithm, n);
 
-    p.b = HCCL_OK == rc ? hccl_build_start(c, algorithm, n) : NULL;
-    if (NULL == p.b) {
-        hccl_runs_free(&p.runs);
-        return HCCL_ERR_NOMEM;
+    if (HCCL_OK == rc) {
+        hccl_order_by_node(p.o.b, c->shape);
+        p.at_once = messages_at_once(&p.o.runs);
+        p.run = hccl_runs_of(&p.o.runs, c->me);
+        p.mine = hccl_build_position(p.o.b, c->me);
+        p.out = hccl_build_scratch(p.o.b, n);
+        p.low = hccl_build_scratch(p.o.b, n);
+        p.in = hccl_build_scratch(p.o.b, n);
+        for (int i = 1; i < p.at_once; i++) {
+            hccl_build_scratch(p.o.b, n);
+        }
+        publish(&p);
+        gather(&p);
     }
-    hccl_order_by_node(p.b, c->shape);
-    p.at_once = messages_at_once(&p.runs);
-    p.run = hccl_runs_of(&p.runs, c->me);
-    p.mine = hccl_build_position(p.b, c->me);
-    p.out = hccl_build_scratch(p.b, n);
-    p.low = hccl_build_scratch(p.b, n);
-    p.in = hccl_build_scratch(p.b, n);
-    for (int i = 1; i < p.at_once; i++) {
-        hccl_build_scratch(p.b, n);
-    }
-    publish(&p);
-    gather(&p);
-    hccl_runs_free(&p.runs);
-    return hccl_build_finish(p.b, plan);
+    return hccl_ordered_close(&p.o, rc, plan);
 }

@@ -21,10 +21,7 @@
 enum { AT_ONCE = 64 };
 
 typedef struct {
-    const hccl_case_t *c;
-    hccl_builder_t *b;
-    hccl_node_t here;
-    hccl_runs_t runs;
+    hccl_ordered_t o;
     int nodes;
     hccl_slices_t slices;
     hccl_team_t rail; /* who stand for my slice */
@@ -33,159 +30,150 @@ typedef struct {
     int area;         /* AT_ONCE scratch areas, if there are as many runs: what each has combined */
 } sliced_t;
 
-static int open_sliced(sliced_t *o, const hccl_case_t *c, int algorithm)
+static int open_sliced(sliced_t *p, const hccl_case_t *c, int algorithm)
 {
     const int nodes = c->shape->nnodes, slices = c->shape->min_local;
 
-    *o = (sliced_t){.c = c, .here = hccl_node_of(c, c->me), .nodes = nodes};
-    const int rc = hccl_runs_make(c->shape, &o->runs);
+    *p = (sliced_t){.nodes = nodes};
+    const int rc = hccl_ordered_open(&p->o, c, algorithm, slices * nodes);
 
     if (HCCL_OK != rc) {
         return rc;
     }
-    o->b = hccl_build_start(c, algorithm, slices * nodes);
-    if (NULL == o->b) {
-        return HCCL_ERR_NOMEM;
-    }
-    o->slices = (hccl_slices_t){slices, 0, hccl_map_even(0, nodes)};
-    o->rail = hccl_team_rail(c, o->here.me);
-    o->rail.me = o->here.me < slices ? o->here.node : -1;
-    o->first = o->here.me * nodes;
-    o->acc = hccl_build_scratch(o->b, slices * nodes);
-    o->area = hccl_build_scratch(o->b, slices * nodes);
-    for (int i = 1; i < o->runs.n && i < AT_ONCE; i++) {
-        hccl_build_scratch(o->b, slices * nodes);
+    p->slices = (hccl_slices_t){slices, 0, hccl_map_even(0, nodes)};
+    p->rail = hccl_team_rail(c, p->o.here.me);
+    p->rail.me = p->o.here.me < slices ? p->o.here.node : -1;
+    p->first = p->o.here.me * nodes;
+    p->acc = hccl_build_scratch(p->o.b, slices * nodes);
+    p->area = hccl_build_scratch(p->o.b, slices * nodes);
+    for (int i = 1; i < p->o.runs.n && i < AT_ONCE; i++) {
+        hccl_build_scratch(p->o.b, slices * nodes);
     }
     return HCCL_OK;
 }
 
-static int close_sliced(sliced_t *o, int rc, hccl_plan_t **plan)
-{
-    hccl_runs_free(&o->runs);
-    return HCCL_OK == rc ? hccl_build_finish(o->b, plan) : rc;
-}
-
 /* My slice of a run of my node. */
-static void fold_mine(sliced_t *o, int pub, int run, int area)
+static void fold_mine(sliced_t *p, int pub, int run, int area)
 {
-    hccl_build_fold_begin(o->b, area, o->first, o->nodes);
-    for (int rank = o->runs.first[run]; rank < o->runs.first[run + 1]; rank++) {
-        const int peer = o->c->shape->local_of[rank];
+    hccl_build_fold_begin(p->o.b, area, p->first, p->nodes);
+    for (int rank = p->o.runs.first[run]; rank < p->o.runs.first[run + 1]; rank++) {
+        const int peer = p->o.c->shape->local_of[rank];
         int begins = 0;
-        const int number = hccl_part_node_pub(&o->slices, pub, peer, o->here.me, &begins);
+        const int number = hccl_part_node_pub(&p->slices, pub, peer, p->o.here.me, &begins);
 
-        if (peer == o->here.me) {
-            hccl_build_fold_own(o->b, HCCL_BASE_SEND, o->first);
+        if (peer == p->o.here.me) {
+            hccl_build_fold_own(p->o.b, HCCL_BASE_SEND, p->first);
         } else {
-            hccl_build_fold_peer(o->b, peer, number, begins, o->first);
+            hccl_build_fold_peer(p->o.b, peer, number, begins, p->first);
         }
     }
-    hccl_build_fold_end(o->b);
+    hccl_build_fold_end(p->o.b);
 }
 
 /* Each node's share of my slice of a run of my node to that node. */
-static void give(sliced_t *o, int area)
+static void give(sliced_t *p, int area)
 {
-    for (int d = 1; d < o->nodes; d++) {
-        const int to = (o->here.node + d) % o->nodes;
+    for (int d = 1; d < p->nodes; d++) {
+        const int to = (p->o.here.node + d) % p->nodes;
 
-        hccl_build_send(o->b, hccl_team_rank(&o->rail, to), area, o->first + to, 1);
+        hccl_build_send(p->o.b, hccl_team_rank(&p->rail, to), area, p->first + to, 1);
     }
 }
 
 /* My node's share of my slice of runs from, ..., end - 1. */
-static void gather_runs(sliced_t *o, int pub, int from, int end)
+static void gather_runs(sliced_t *p, int pub, int from, int end)
 {
     for (int k = from; k < end; k++) {
-        const int node = o->c->shape->node_of[o->runs.first[k]], area = o->area + k - from;
+        const int node = p->o.c->shape->node_of[p->o.runs.first[k]], area = p->area + k - from;
 
-        if (node != o->here.node) {
-            hccl_build_recv(o->b, hccl_team_rank(&o->rail, node), area, o->first + o->here.node, 1);
+        if (node != p->o.here.node) {
+            hccl_build_recv(p->o.b, hccl_team_rank(&p->rail, node), area, p->first + p->o.here.node,
+                            1);
         } else {
-            fold_mine(o, pub, k, area);
-            give(o, area);
+            fold_mine(p, pub, k, area);
+            give(p, area);
         }
     }
-    hccl_build_wait(o->b);
+    hccl_build_wait(p->o.b);
 }
 
 /* dst = my node's share of my slice, combined in the order of the ranks; on those who stand for one. It is
  * written last: it may be what is still read. */
-static void reduce_shares(sliced_t *o, int dst)
+static void reduce_shares(sliced_t *p, int dst)
 {
-    const int pub = hccl_part_node_publish(o->b, o->c, &o->slices, HCCL_BASE_SEND);
-    const int mine = o->first + o->here.node, runs = o->runs.n;
+    const int pub = hccl_part_node_publish(p->o.b, p->o.c, &p->slices, HCCL_BASE_SEND);
+    const int mine = p->first + p->o.here.node, runs = p->o.runs.n;
 
-    for (int from = 0; from < runs && hccl_team_member(&o->rail); from += AT_ONCE) {
+    for (int from = 0; from < runs && hccl_team_member(&p->rail); from += AT_ONCE) {
         const int end = runs - from < AT_ONCE ? runs : from + AT_ONCE;
 
-        gather_runs(o, pub, from, end);
-        hccl_build_fold_begin(o->b, end == runs ? dst : o->acc, mine, 1);
+        gather_runs(p, pub, from, end);
+        hccl_build_fold_begin(p->o.b, end == runs ? dst : p->acc, mine, 1);
         if (0 < from) {
-            hccl_build_fold_own(o->b, o->acc, mine);
+            hccl_build_fold_own(p->o.b, p->acc, mine);
         }
         for (int k = from; k < end; k++) {
-            hccl_build_fold_own(o->b, o->area + k - from, mine);
+            hccl_build_fold_own(p->o.b, p->area + k - from, mine);
         }
-        hccl_build_fold_end(o->b);
+        hccl_build_fold_end(p->o.b);
     }
 }
 
 /* The shares of my slice to all nodes, or to one (root; -1: none). */
-static void gather_shares(sliced_t *o, int root, int base)
+static void gather_shares(sliced_t *p, int root, int base)
 {
-    const hccl_stream_t s = {o->rail, hccl_map_even(o->first, 1), 1};
+    const hccl_stream_t s = {p->rail, hccl_map_even(p->first, 1), 1};
 
-    if (hccl_team_member(&o->rail)) {
-        hccl_part_uniting(o->b, &s, root, base);
+    if (hccl_team_member(&p->rail)) {
+        hccl_part_uniting(p->o.b, &s, root, base);
     }
 }
 
 int hccl_algo_allreduce_hier_runs_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    sliced_t o;
-    const int rc = open_sliced(&o, c, algorithm);
+    sliced_t p;
+    const int rc = open_sliced(&p, c, algorithm);
 
     if (HCCL_OK == rc) {
-        reduce_shares(&o, HCCL_BASE_RECV);
-        gather_shares(&o, -1, HCCL_BASE_RECV);
-        hccl_part_node_spread(o.b, c, &o.slices, HCCL_BASE_RECV);
+        reduce_shares(&p, HCCL_BASE_RECV);
+        gather_shares(&p, -1, HCCL_BASE_RECV);
+        hccl_part_node_spread(p.o.b, c, &p.slices, HCCL_BASE_RECV);
     }
-    return close_sliced(&o, rc, plan);
+    return hccl_ordered_close(&p.o, rc, plan);
 }
 
 /* The root fetches the slices from those of its node who stand for them. */
-static void fetch_slices(sliced_t *o, int base)
+static void fetch_slices(sliced_t *p, int base)
 {
-    const int pub = hccl_build_publications(o->b, 1, o->nodes);
-    const bool at_root = o->c->me == o->c->root;
+    const int pub = hccl_build_publications(p->o.b, 1, p->nodes);
+    const bool at_root = p->o.c->me == p->o.c->root;
 
-    if (o->here.node != o->c->shape->node_of[o->c->root]) {
+    if (p->o.here.node != p->o.c->shape->node_of[p->o.c->root]) {
         return;
     }
-    if (!at_root && hccl_team_member(&o->rail)) {
-        hccl_build_publish(o->b, pub, base, o->first, o->nodes);
+    if (!at_root && hccl_team_member(&p->rail)) {
+        hccl_build_publish(p->o.b, pub, base, p->first, p->nodes);
     }
-    for (int i = 0; at_root && i < o->slices.n; i++) {
-        if (i != o->here.me) {
-            hccl_build_fetch(o->b, base, i * o->nodes, o->nodes, i, pub, i * o->nodes,
-                             i * o->nodes);
+    for (int i = 0; at_root && i < p->slices.n; i++) {
+        if (i != p->o.here.me) {
+            hccl_build_fetch(p->o.b, base, i * p->nodes, p->nodes, i, pub, i * p->nodes,
+                             i * p->nodes);
         }
     }
 }
 
 int hccl_algo_reduce_hier_runs_slices(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
-    sliced_t o;
-    const int rc = open_sliced(&o, c, algorithm);
+    sliced_t p;
+    const int rc = open_sliced(&p, c, algorithm);
 
     if (HCCL_OK == rc) {
-        const int area = hccl_build_scratch(o.b, o.slices.n * o.nodes);
+        const int area = hccl_build_scratch(p.o.b, p.slices.n * p.nodes);
         const int base = c->me == c->root ? HCCL_BASE_RECV : area;
 
-        reduce_shares(&o, base);
-        gather_shares(&o, c->shape->node_of[c->root], base);
-        fetch_slices(&o, base);
+        reduce_shares(&p, base);
+        gather_shares(&p, c->shape->node_of[c->root], base);
+        fetch_slices(&p, base);
     }
-    return close_sliced(&o, rc, plan);
+    return hccl_ordered_close(&p.o, rc, plan);
 }

@@ -31,10 +31,7 @@ typedef struct {
 } set_t;
 
 typedef struct {
-    const hccl_case_t *c;
-    hccl_builder_t *b;
-    hccl_node_t here;
-    hccl_runs_t runs;
+    hccl_ordered_t o;
     int lead;    /* index of the rank that stands for my node */
     int area;    /* the only scratch area: vectors */
     int acc;     /* a position of it */
@@ -51,21 +48,21 @@ enum { OWN, FETCHED, FIRST }; /* positions of the area */
 
 static bool holds(const prefixes_t *p, const set_t *set, int run)
 {
-    const int nodes = p->c->shape->nnodes;
+    const int nodes = p->o.c->shape->nnodes;
 
-    return (set->from - p->c->shape->node_of[p->runs.first[run]] + nodes) % nodes < set->n;
+    return (set->from - p->o.c->shape->node_of[p->o.runs.first[run]] + nodes) % nodes < set->n;
 }
 
 /* All runs but the last, which nobody asks for. */
 static int asked_runs(const prefixes_t *p)
 {
-    return p->runs.n - 1;
+    return p->o.runs.n - 1;
 }
 
 /* Room for what a set has combined. */
 static set_t take(prefixes_t *p, int from, int n)
 {
-    const int nodes = p->c->shape->nnodes;
+    const int nodes = p->o.c->shape->nnodes;
     set_t set = {.from = (from + nodes) % nodes, .n = n, .first = p->taken};
     bool inside = false;
 
@@ -82,7 +79,7 @@ static set_t take(prefixes_t *p, int from, int n)
 /* What the leader has and gets in each round. */
 static void lay_out(prefixes_t *p)
 {
-    const int nodes = p->c->shape->nnodes, v = p->here.node;
+    const int nodes = p->o.c->shape->nnodes, v = p->o.here.node;
 
     p->mine[0] = take(p, v, 1);
     for (int i = 0, d = 1; d < nodes; i++, d *= 2) {
@@ -108,12 +105,12 @@ static void lay_out(prefixes_t *p)
 /* One position of the area = pieces[0], ..., pieces[n - 1] of it combined. */
 static void fold_pieces(prefixes_t *p, int dst, int n)
 {
-    hccl_build_fold_begin(p->b, p->area, dst, 1);
+    hccl_build_fold_begin(p->o.b, p->area, dst, 1);
     for (int i = 0; i < n; i++) {
-        hccl_runs_more(p->b, p->area, dst, i);
-        hccl_build_fold_own(p->b, p->area, p->pieces[i]);
+        hccl_runs_more(p->o.b, p->area, dst, 1, i);
+        hccl_build_fold_own(p->o.b, p->area, p->pieces[i]);
     }
-    hccl_build_fold_end(p->b);
+    hccl_build_fold_end(p->o.b);
 }
 
 /* What two sets have combined, together. */
@@ -150,12 +147,12 @@ static int extend(prefixes_t *p, int number, int n)
         fold_pieces(p, p->acc, n);
         acc = p->acc;
     }
-    hccl_build_fold_begin(p->b, p->area, dst, 1);
-    hccl_build_fold_own(p->b, p->area, acc);
+    hccl_build_fold_begin(p->o.b, p->area, dst, 1);
+    hccl_build_fold_own(p->o.b, p->area, acc);
     if (p->known[number]) {
-        hccl_build_fold_own(p->b, p->area, dst);
+        hccl_build_fold_own(p->o.b, p->area, dst);
     }
-    hccl_build_fold_end(p->b);
+    hccl_build_fold_end(p->o.b);
     p->known[number] = true;
     return acc;
 }
@@ -166,7 +163,7 @@ static void look_back(prefixes_t *p, const set_t *mine, const set_t *theirs)
     int m = mine->first - 1, t = theirs->first - 1, n = 0, number = 0;
     const set_t *last = NULL;
 
-    for (int k = 0; k < p->runs.n; k++) {
+    for (int k = 0; k < p->o.runs.n; k++) {
         const set_t *set = holds(p, mine, k) ? mine : holds(p, theirs, k) ? theirs : NULL;
 
         if (NULL == set) {
@@ -178,7 +175,7 @@ static void look_back(prefixes_t *p, const set_t *mine, const set_t *theirs)
             *(set == mine ? &m : &t) += 1;
         }
         last = set;
-        if (p->c->shape->node_of[p->runs.first[k]] == p->here.node) {
+        if (p->o.c->shape->node_of[p->o.runs.first[k]] == p->o.here.node) {
             if (0 < n) {
                 p->pieces[0] = extend(p, number, n);
                 n = 1;
@@ -191,21 +188,21 @@ static void look_back(prefixes_t *p, const set_t *mine, const set_t *theirs)
 static void send_set(prefixes_t *p, int to, const set_t *set)
 {
     if (0 < set->count) {
-        hccl_build_send(p->b, to, p->area, set->first, set->count);
+        hccl_build_send(p->o.b, to, p->area, set->first, set->count);
     }
 }
 
 static void receive_set(prefixes_t *p, int from, const set_t *set)
 {
     if (0 < set->count) {
-        hccl_build_recv(p->b, from, p->area, set->first, set->count);
+        hccl_build_recv(p->o.b, from, p->area, set->first, set->count);
     }
 }
 
 /* Among the leaders. */
 static void exchange(prefixes_t *p)
 {
-    const hccl_team_t leaders = hccl_team_leaders(p->c, -1);
+    const hccl_team_t leaders = hccl_team_leaders(p->o.c, -1);
     const int nodes = leaders.n;
 
     for (int i = 0; i < p->rounds; i++) {
@@ -220,7 +217,7 @@ static void exchange(prefixes_t *p)
             send_set(p, to, &p->rest[i]);
             receive_set(p, from, &p->more[i]);
         }
-        hccl_build_wait(p->b);
+        hccl_build_wait(p->o.b);
         if (!last) {
             unite(p, mine, theirs, &p->mine[i + 1]);
         }
@@ -237,8 +234,8 @@ static int most_runs(const prefixes_t *p)
 {
     int most = 1;
 
-    for (int v = 0; v < p->c->shape->nnodes; v++) {
-        const int n = hccl_runs_count(&p->runs, v);
+    for (int v = 0; v < p->o.c->shape->nnodes; v++) {
+        const int n = hccl_runs_count(&p->o.runs, v);
 
         most = n > most ? n : most;
     }
@@ -248,59 +245,54 @@ static int most_runs(const prefixes_t *p)
 /* Whether a rank of my node other than its leader is in another run than the first of all. */
 static bool others_ask(const prefixes_t *p)
 {
-    const hccl_shape_t *shape = p->c->shape;
-    const int *ranks = shape->node_ranks + shape->node_start[p->here.node];
-    const int last = p->here.n - 1 == p->lead ? p->here.n - 2 : p->here.n - 1;
+    const hccl_shape_t *shape = p->o.c->shape;
+    const int *ranks = shape->node_ranks + shape->node_start[p->o.here.node];
+    const int last = p->o.here.n - 1 == p->lead ? p->o.here.n - 2 : p->o.here.n - 1;
 
-    return 0 <= last && 0 < hccl_runs_of(&p->runs, ranks[last]);
+    return 0 <= last && 0 < hccl_runs_of(&p->o.runs, ranks[last]);
 }
 
 static int open_prefixes(prefixes_t *p, const hccl_case_t *c, int algorithm)
 {
-    *p = (prefixes_t){.c = c, .here = hccl_node_of(c, c->me), .lead = hccl_team_lead(c, -1)};
-    const int rc = hccl_runs_make(c->shape, &p->runs);
+    *p = (prefixes_t){.lead = hccl_team_lead(c, -1)};
+    const int rc = hccl_ordered_open(&p->o, c, algorithm, 1);
 
     if (HCCL_OK != rc) {
         return rc;
     }
-    p->known = calloc((size_t) p->runs.n, sizeof(*p->known));
-    p->pieces = calloc((size_t) p->runs.n + 1, sizeof(*p->pieces));
+    p->known = calloc((size_t) p->o.runs.n, sizeof(*p->known));
+    p->pieces = calloc((size_t) p->o.runs.n + 1, sizeof(*p->pieces));
     if (NULL == p->known || NULL == p->pieces) {
         return HCCL_ERR_NOMEM;
     }
     p->before = FIRST;
-    p->acc = p->before + hccl_runs_count(&p->runs, p->here.node);
+    p->acc = p->before + hccl_runs_count(&p->o.runs, p->o.here.node);
     p->taken = p->acc + 1;
-    if (p->lead == p->here.me) {
+    if (p->lead == p->o.here.me) {
         lay_out(p);
     }
-    p->b = hccl_build_start(c, algorithm, 1);
-    if (NULL == p->b) {
-        return HCCL_ERR_NOMEM;
-    }
-    p->area = hccl_build_scratch(p->b, p->taken);
+    p->area = hccl_build_scratch(p->o.b, p->taken);
     return HCCL_OK;
 }
 
 static int close_prefixes(prefixes_t *p, int rc, hccl_plan_t **plan)
 {
-    hccl_runs_free(&p->runs);
     free(p->known);
     free(p->pieces);
-    return HCCL_OK == rc ? hccl_build_finish(p->b, plan) : rc;
+    return hccl_ordered_close(&p->o, rc, plan);
 }
 
 /* The runs of my node, at its leader. */
 static void fold_runs(prefixes_t *p, int pub)
 {
-    const hccl_runs_t *runs = &p->runs;
+    const hccl_runs_t *runs = &p->o.runs;
     int at = p->mine[0].first;
 
-    for (int place = runs->node[p->here.node]; place < runs->node[p->here.node + 1]; place++) {
+    for (int place = runs->node[p->o.here.node]; place < runs->node[p->o.here.node + 1]; place++) {
         const int k = runs->run[place];
 
         if (k < asked_runs(p)) {
-            hccl_runs_fold(p->b, p->c, pub, runs->first[k], runs->first[k + 1], p->area, at++);
+            hccl_runs_fold(p->o.b, p->o.c, pub, runs->first[k], runs->first[k + 1], p->area, at++);
         }
     }
 }
@@ -308,12 +300,12 @@ static void fold_runs(prefixes_t *p, int pub)
 /* RECV = what lies before my run, then what my run has up to me. */
 static void join(prefixes_t *p, int position, bool any)
 {
-    hccl_build_fold_begin(p->b, HCCL_BASE_RECV, 0, 1);
-    hccl_build_fold_own(p->b, p->area, position);
+    hccl_build_fold_begin(p->o.b, HCCL_BASE_RECV, 0, 1);
+    hccl_build_fold_own(p->o.b, p->area, position);
     if (any) {
-        hccl_build_fold_own(p->b, p->area, OWN);
+        hccl_build_fold_own(p->o.b, p->area, OWN);
     }
-    hccl_build_fold_end(p->b);
+    hccl_build_fold_end(p->o.b);
 }
 
 static int by_sets(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, bool inclusive)
@@ -326,33 +318,33 @@ static int by_sets(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, bool
     if (HCCL_OK != rc) {
         return close_prefixes(&p, rc, plan);
     }
-    const int k = hccl_runs_of(&p.runs, c->me), first = p.runs.first[k];
-    const int place = p.runs.node[p.here.node], number = p.runs.place[k] - place;
-    const bool leads = p.lead == p.here.me, behind = c->me + 1 < shape->nranks;
+    const int k = hccl_runs_of(&p.o.runs, c->me), first = p.o.runs.first[k];
+    const int place = p.o.runs.node[p.o.here.node], number = p.o.runs.place[k] - place;
+    const bool leads = p.lead == p.o.here.me, behind = c->me + 1 < shape->nranks;
     const bool asked =
-        (behind && shape->node_of[c->me + 1] == p.here.node) || (!leads && k < asked_runs(&p));
-    const int skip = 0 == p.runs.run[place] ? 1 : 0; /* nothing lies before the first run */
-    const int pub = hccl_build_publications(p.b, 1, 1);
-    const int found = hccl_build_publications(p.b, 1, most_runs(&p));
+        (behind && shape->node_of[c->me + 1] == p.o.here.node) || (!leads && k < asked_runs(&p));
+    const int skip = 0 == p.o.runs.run[place] ? 1 : 0; /* nothing lies before the first run */
+    const int pub = hccl_build_publications(p.o.b, 1, 1);
+    const int found = hccl_build_publications(p.o.b, 1, most_runs(&p));
 
     if (asked) {
-        hccl_build_publish(p.b, pub, HCCL_BASE_SEND, 0, 1);
+        hccl_build_publish(p.o.b, pub, HCCL_BASE_SEND, 0, 1);
     }
     if (leads) {
         fold_runs(&p, pub);
     }
     if (first < end) {
-        hccl_runs_fold(p.b, c, pub, first, end, 0 == k ? HCCL_BASE_RECV : p.area, OWN);
+        hccl_runs_fold(p.o.b, c, pub, first, end, 0 == k ? HCCL_BASE_RECV : p.area, OWN);
     }
     if (leads) {
         exchange(&p);
     }
     if (leads && others_ask(&p)) {
-        hccl_build_publish(p.b, found, p.area, p.before + skip,
-                           hccl_runs_count(&p.runs, p.here.node) - skip);
+        hccl_build_publish(p.o.b, found, p.area, p.before + skip,
+                           hccl_runs_count(&p.o.runs, p.o.here.node) - skip);
     }
     if (0 < k && !leads) {
-        hccl_build_fetch(p.b, p.area, FETCHED, 1, p.lead, found, p.before + skip,
+        hccl_build_fetch(p.o.b, p.area, FETCHED, 1, p.lead, found, p.before + skip,
                          p.before + number);
     }
     if (0 < k) {

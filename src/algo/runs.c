@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs of ranks that share a node.
+ * Runs of ranks that share a node, and plans made of them.
  *
  * Used by algo/ only.
  */
@@ -79,11 +79,11 @@ int hccl_runs_of(const hccl_runs_t *runs, int rank)
     return low;
 }
 
-void hccl_runs_more(hccl_builder_t *b, int dst, int first, int number)
+void hccl_runs_more(hccl_builder_t *b, int dst, int first, int count, int number)
 {
     if (0 < number && 0 == number % (MOST_SOURCES - 1)) {
         hccl_build_fold_end(b);
-        hccl_build_fold_begin(b, dst, first, 1);
+        hccl_build_fold_begin(b, dst, first, count);
         hccl_build_fold_own(b, dst, first);
     }
 }
@@ -93,7 +93,7 @@ void hccl_runs_fold(hccl_builder_t *b, const hccl_case_t *c, int pub, int from, 
 {
     hccl_build_fold_begin(b, dst, first, 1);
     for (int rank = from; rank < end; rank++) {
-        hccl_runs_more(b, dst, first, rank - from);
+        hccl_runs_more(b, dst, first, 1, rank - from);
         if (rank == c->me) {
             hccl_build_fold_own(b, HCCL_BASE_SEND, 0);
         } else {
@@ -127,4 +127,28 @@ int hccl_runs_gap_digits(const hccl_runs_t *runs, const hccl_shape_t *shape)
         }
     }
     return digits;
+}
+
+int hccl_ordered_open(hccl_ordered_t *o, const hccl_case_t *c, int algorithm, int blocks)
+{
+    *o = (hccl_ordered_t){.c = c, .here = hccl_node_of(c, c->me)};
+    const int rc = hccl_runs_make(c->shape, &o->runs);
+
+    if (HCCL_OK != rc) {
+        return rc;
+    }
+    o->b = hccl_build_start(c, algorithm, blocks);
+    return NULL == o->b ? HCCL_ERR_NOMEM : HCCL_OK;
+}
+
+int hccl_ordered_close(hccl_ordered_t *o, int rc, hccl_plan_t **plan)
+{
+    hccl_runs_free(&o->runs);
+    if (NULL == o->b) {
+        return rc;
+    }
+    if (HCCL_OK != rc) {
+        hccl_build_fail(o->b, rc);
+    }
+    return hccl_build_finish(o->b, plan);
 }

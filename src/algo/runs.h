@@ -4,7 +4,7 @@
  * Runs: ranks in a row that share a node. Operations that do not commute can be combined inside a node
  * only within a run, whatever the mapping. Where each node's ranks are in a row, it is one run.
  *
- * Knows the shape and nothing of plans. Only files of algo/ may include this header.
+ * Only files of algo/ may include this header.
  */
 #ifndef HCCL_ALGO_RUNS_H
 #define HCCL_ALGO_RUNS_H
@@ -27,9 +27,9 @@ void hccl_runs_free(hccl_runs_t *runs);
 /** The run of a rank. */
 int hccl_runs_of(const hccl_runs_t *runs, int rank);
 
-/** While one position is combined, before source number `number`: begins a new step if the last one has as
+/** While positions are combined, before source number `number`: begins a new step if the last one has as
  *  many sources as it should. */
-void hccl_runs_more(hccl_builder_t *b, int dst, int first, int number);
+void hccl_runs_more(hccl_builder_t *b, int dst, int first, int count, int number);
 
 /** Position `first` of dst = the SEND of ranks from, ..., end - 1 of my node, which the others among
  *  them have published under pub as a whole. */
@@ -48,5 +48,22 @@ static inline int hccl_runs_count(const hccl_runs_t *runs, int node)
 {
     return runs->node[node + 1] - runs->node[node];
 }
+
+/* ---- plans ------------------------------------------------------------------------------------ */
+
+/** What builders of plans in rank order begin their state with. */
+typedef struct hccl_ordered {
+    const hccl_case_t *c;
+    hccl_builder_t *b;
+    hccl_node_t here;
+    hccl_runs_t runs;
+} hccl_ordered_t;
+
+/** Starts a plan of so many blocks. HCCL_OK or HCCL_ERR_NOMEM; close in both cases. */
+HCCL_CHECKED int hccl_ordered_open(hccl_ordered_t *o, const hccl_case_t *c, int algorithm,
+                                   int blocks);
+
+/** The finished plan, or what has failed: rc, or the builder's error. */
+HCCL_CHECKED int hccl_ordered_close(hccl_ordered_t *o, int rc, hccl_plan_t **plan);
 
 #endif
