@@ -18,6 +18,7 @@ typedef enum {
     WHERE_ODD,
     WHERE_UNEVEN,
     WHERE_ODD_UNEVEN,
+    WHERE_MIXED,
     WHERE_MANY,
     WHERE_FLAT,
     WHERE_ANY
@@ -90,6 +91,8 @@ static bool applies(const rule_t *rule, const hccl_query_t *query)
         return !shape->even && shape->nnodes >= rule->least;
     case WHERE_ODD_UNEVEN:
         return is_odd && !shape->even && shape->nnodes >= rule->least;
+    case WHERE_MIXED:
+        return !is_one && !shape->contiguous && shape->nnodes >= rule->least;
     case WHERE_MANY:
         return !is_one && !is_flat && shape->nnodes >= rule->least;
     case WHERE_FLAT:

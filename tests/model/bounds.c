@@ -215,6 +215,17 @@ static bool by_windows(const traffic_t *t)
     return t->rounds <= log_nodes(t) + 1 && t->in <= 2 * t->rounds * runs * t->n;
 }
 
+/* What each run has combined leaves its node once for each other node, in the rounds of a tree of base 4 and one
+ * more where runs that follow one another do not have all nodes. */
+static bool by_rows(const traffic_t *t)
+{
+    uint64_t rounds = 1;
+    for (int reach = 1; reach < t->shape->nnodes; reach *= 4) {
+        rounds++;
+    }
+    return t->out == runs_of(t->shape, t->node) * (t->n - t->mine) && t->rounds <= rounds;
+}
+
 /* Scattered and gathered, each in the rounds of a tree. */
 static bool short_bcast(const traffic_t *t)
 {
@@ -351,6 +362,8 @@ static const struct {
      "(H-1)/H n out of each node"},
     {HCCL_COLL_REDUCE_SCATTER, "hier_ahc", scatters_all, "(H-1)/H n out of each node"},
     {HCCL_COLL_REDUCE_SCATTER, "hier_pairwise", scatters_straight, "(H-1)/H n out of each node"},
+    {HCCL_COLL_REDUCE_SCATTER, "hier_runs_halving", by_rows,
+     "(H-1)/H n out of each node for each of its runs, log4 H + 1 rounds"},
     {HCCL_COLL_REDUCE_SCATTER, "hier_ring", scatters_all, "(H-1)/H n out of each node"},
     {HCCL_COLL_REDUCE_SCATTER_BLOCK, "hier_nhr", short_scatter,
      "(H-1)/H n out of each node, lg H rounds"},
@@ -396,6 +409,7 @@ static const char *const shapes[] = {
     "node:8 rank:4 map:cyclic",
     "node:7 rank:(1,1,2,3,5,8,1)",
     "node:6",
+    "node:4 rank:4 map:0,5,2,9,1,3,8,12,4,6,7,15,10,11,13,14",
     "node:8 rank:2 map:0,15,1,14,2,13,3,12,4,11,5,10,6,9,7,8",
     "node:16 rank:3",
     "node:2 numa:2 core:4",

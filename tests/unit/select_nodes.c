@@ -120,7 +120,11 @@ static void order_is_kept(void **state)
     expect("hier_gaps", HCCL_COLL_EXSCAN, "node:3 rank:4", 16 << 10, true);
     expect("hier_chain", HCCL_COLL_SCAN, "node:4 rank:2 map:cyclic", 64 << 10, false);
     expect("chain", HCCL_COLL_SCAN, "node:4", 128 << 10, false);
-    expect("hier_runs_pairwise", HCCL_COLL_REDUCE_SCATTER, "node:2 rank:4 map:cyclic", 64, false);
+    expect("hier_runs_halving", HCCL_COLL_REDUCE_SCATTER, "node:2 rank:4 map:cyclic", 1024, false);
+    expect("hier_runs_pairwise", HCCL_COLL_REDUCE_SCATTER, "node:2 rank:4 map:cyclic", 1025, false);
+    expect("hier_runs_halving", HCCL_COLL_REDUCE_SCATTER, "node:12 rank:2 map:cyclic", 2048, false);
+    expect("hier_runs_halving", HCCL_COLL_REDUCE_SCATTER, "node:12 rank:2", 256, false);
+    expect("hier_runs_pairwise", HCCL_COLL_REDUCE_SCATTER, "node:12 rank:2", 257, false);
     expect("hier_runs_pairwise", HCCL_COLL_REDUCE_SCATTER, "node:2 rank:4 map:cyclic", 64 << 10,
            false);
     expect("hier_runs_pairwise", HCCL_COLL_REDUCE_SCATTER, "node:8 rank:2", 1 << 20, false);
