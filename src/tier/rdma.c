@@ -189,7 +189,7 @@ static void tell_counters(void)
     hccl_log_info("rdma: messages %llu, payload %llu bytes, work requests %llu (%llu inline), "
                   "doorbells %llu, completions %llu, early %llu (%llu copied), registrations %llu "
                   "(%llu found again), connections %llu, again %llu, moved %llu, straight %llu in, "
-                  "%llu out",
+                  "%llu out, out of rings %llu, read there %llu",
                   (unsigned long long) c.messages, (unsigned long long) c.bytes,
                   (unsigned long long) c.requests, (unsigned long long) c.inlined,
                   (unsigned long long) c.doorbells, (unsigned long long) c.completions,
@@ -197,7 +197,8 @@ static void tell_counters(void)
                   (unsigned long long) c.registrations, (unsigned long long) c.found,
                   (unsigned long long) c.connections, (unsigned long long) c.reconnections,
                   (unsigned long long) c.moves, (unsigned long long) c.straight,
-                  (unsigned long long) c.from_there);
+                  (unsigned long long) c.from_there, (unsigned long long) c.taken,
+                  (unsigned long long) c.lent);
 }
 
 void hccl_rdma_stop(void)
@@ -276,8 +277,8 @@ void hccl_rdma_sleep(uint64_t ns)
     hccl_verbs_sleep(rdma.v, ns);
 }
 
-int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag, bool sends, void *data,
-                      size_t bytes, hccl_verbs_message_t **message)
+int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag, hccl_rdma_kind_t kind,
+                      void *data, size_t bytes, hccl_verbs_message_t **message)
 {
     uint32_t vpid;
     *message = NULL;
@@ -292,8 +293,9 @@ int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag, bool sends, 
     }
     hccl_verbs_key_t key = {
         .comm = (uint32_t) hccl_compat_comm_number(comm), .tag = tag, .object = comm, .rank = rank};
-    int rc = sends ? hccl_verbs_send(peer, &key, data, bytes, message)
-                   : hccl_verbs_receive(peer, &key, data, bytes, message);
+    int rc = HCCL_RDMA_SEND == kind      ? hccl_verbs_send(peer, &key, data, bytes, message)
+             : HCCL_RDMA_RECEIVE == kind ? hccl_verbs_receive(peer, &key, data, bytes, message)
+                                         : hccl_verbs_borrow(peer, &key, data, bytes, message);
     if (HCCL_ERR_NOTSUP == rc) {
         other_way();
     }
@@ -347,8 +349,24 @@ void hccl_rdma_cancel(hccl_verbs_message_t *m)
     }
 }
 
-bool hccl_rdma_test(hccl_verbs_message_t *m, int *error)
+const char *hccl_rdma_pin(hccl_verbs_message_t *m)
 {
+    return hccl_verbs_pin(m);
+}
+
+void hccl_rdma_unpin(hccl_verbs_message_t *m, int copies)
+{
+    hccl_verbs_unpin(m, copies);
+}
+
+void hccl_rdma_return(hccl_verbs_message_t *m, int copies)
+{
+    hccl_verbs_return(m, copies);
+}
+
+bool hccl_rdma_test(hccl_verbs_message_t **message, int *error)
+{
+    hccl_verbs_message_t *m = *message;
     ompi_request_t *request;
     switch (hccl_verbs_look(m)) {
     case HCCL_VERBS_UNDER_WAY:
@@ -364,8 +382,12 @@ bool hccl_rdma_test(hccl_verbs_message_t *m, int *error)
                  : HCCL_ERR_ARG == m->error   ? MPI_ERR_TRUNCATE
                  : HCCL_ERR_NOMEM == m->error ? OMPI_ERR_OUT_OF_RESOURCE
                                               : OMPI_ERR_UNREACH;
+        if (m->borrows && HCCL_OK == m->error) {
+            return true;
+        }
         break;
     }
     hccl_verbs_message_free(m);
+    *message = NULL;
     return true;
 }

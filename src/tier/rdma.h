@@ -29,6 +29,9 @@ typedef struct hccl_rdma_link {
     struct hccl_verbs_peer *peer; /* NULL: no message yet */
 } hccl_rdma_link_t;
 
+/** What a message is to this process: as in tier.h. */
+typedef enum { HCCL_RDMA_SEND, HCCL_RDMA_RECEIVE, HCCL_RDMA_BORROW } hccl_rdma_kind_t;
+
 #if HCCL_HAVE_VERBS
 
 /** Some process is reached by RDMA. */
@@ -51,8 +54,9 @@ void hccl_rdma_leave(void);
 void hccl_rdma_stop(void);
 
 /** Starts a message if it goes by RDMA; else *message is NULL, and OMPI_SUCCESS returned. */
-HCCL_CHECKED int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag, bool sends,
-                                   void *data, size_t bytes, struct hccl_verbs_message **message);
+HCCL_CHECKED int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag,
+                                   hccl_rdma_kind_t kind, void *data, size_t bytes,
+                                   struct hccl_verbs_message **message);
 
 /** Whether a message of so many bytes from this rank would be written to this memory, a part of my cells in
  *  shared memory, by the device itself. Registers the cells when that is first asked, and what has come to
@@ -66,8 +70,13 @@ void hccl_rdma_cancel(struct hccl_verbs_message *message);
 bool hccl_rdma_arm(bool *others);
 void hccl_rdma_sleep(uint64_t ns);
 
-/** Whether it has ended; then *error tells how, and it is void. */
-HCCL_CHECKED bool hccl_rdma_test(struct hccl_verbs_message *message, int *error);
+/** Whether it has ended; then *error tells how, and *message is NULL, unless it is lent. */
+HCCL_CHECKED bool hccl_rdma_test(struct hccl_verbs_message **message, int *error);
+
+/** As hccl_tier_pin, hccl_tier_unpin, hccl_tier_return. */
+const char *hccl_rdma_pin(struct hccl_verbs_message *message);
+void hccl_rdma_unpin(struct hccl_verbs_message *message, int copies);
+void hccl_rdma_return(struct hccl_verbs_message *message, int copies);
 
 #else
 
@@ -77,10 +86,11 @@ static inline void hccl_rdma_leave(void)
 {
 }
 
-static inline int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag, bool sends,
-                                    void *data, size_t bytes, struct hccl_verbs_message **message)
+static inline int hccl_rdma_message(ompi_communicator_t *comm, int rank, int tag,
+                                    hccl_rdma_kind_t kind, void *data, size_t bytes,
+                                    struct hccl_verbs_message **message)
 {
-    (void) comm, (void) rank, (void) tag, (void) sends, (void) data, (void) bytes;
+    (void) comm, (void) rank, (void) tag, (void) kind, (void) data, (void) bytes;
     *message = NULL;
     return OMPI_SUCCESS;
 }
@@ -108,11 +118,27 @@ static inline void hccl_rdma_sleep(uint64_t ns)
     (void) ns;
 }
 
-static inline bool hccl_rdma_test(struct hccl_verbs_message *message, int *error)
+static inline bool hccl_rdma_test(struct hccl_verbs_message **message, int *error)
 {
-    (void) message;
+    *message = NULL;
     *error = OMPI_SUCCESS;
     return true;
+}
+
+static inline const char *hccl_rdma_pin(struct hccl_verbs_message *message)
+{
+    (void) message;
+    return NULL;
+}
+
+static inline void hccl_rdma_unpin(struct hccl_verbs_message *message, int copies)
+{
+    (void) message, (void) copies;
+}
+
+static inline void hccl_rdma_return(struct hccl_verbs_message *message, int copies)
+{
+    (void) message, (void) copies;
 }
 
 #endif

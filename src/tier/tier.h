@@ -41,8 +41,8 @@ HCCL_CHECKED static inline int hccl_tier_send(const hccl_address_t *to, const vo
 {
     m->rdma = NULL;
     if (HCCL_UNLIKELY(hccl_rdma_active)) {
-        int rc = hccl_rdma_message(to->comm, to->rank, to->tag, true, (void *) (uintptr_t) data,
-                                   bytes, &m->rdma);
+        int rc = hccl_rdma_message(to->comm, to->rank, to->tag, HCCL_RDMA_SEND,
+                                   (void *) (uintptr_t) data, bytes, &m->rdma);
         if (NULL != m->rdma || OMPI_SUCCESS != rc) {
             return rc;
         }
@@ -50,18 +50,58 @@ HCCL_CHECKED static inline int hccl_tier_send(const hccl_address_t *to, const vo
     return hccl_pml_send(to->comm, to->rank, to->tag, data, bytes, &m->pml);
 }
 
-/** Starts receiving bytes bytes. Likewise. */
-HCCL_CHECKED static inline int hccl_tier_receive(const hccl_address_t *from, void *data,
-                                                 size_t bytes, hccl_message_t *m)
+static inline int hccl_tier_take(const hccl_address_t *from, hccl_rdma_kind_t kind, void *data,
+                                 size_t bytes, hccl_message_t *m)
 {
     m->rdma = NULL;
     if (HCCL_UNLIKELY(hccl_rdma_active)) {
-        int rc = hccl_rdma_message(from->comm, from->rank, from->tag, false, data, bytes, &m->rdma);
+        int rc = hccl_rdma_message(from->comm, from->rank, from->tag, kind, data, bytes, &m->rdma);
         if (NULL != m->rdma || OMPI_SUCCESS != rc) {
             return rc;
         }
     }
     return hccl_pml_receive(from->comm, from->rank, from->tag, data, bytes, &m->pml);
+}
+
+/** Starts receiving bytes bytes. Likewise. */
+HCCL_CHECKED static inline int hccl_tier_receive(const hccl_address_t *from, void *data,
+                                                 size_t bytes, hccl_message_t *m)
+{
+    return hccl_tier_take(from, HCCL_RDMA_RECEIVE, data, bytes, m);
+}
+
+/** As hccl_tier_receive, but the bytes may stay where the tier got them, to be read there: when the message
+ *  has ended, hccl_tier_lends(m) says whether they do. Then *m is a message until hccl_tier_return; the
+ *  tier may copy them to `data` at any time but between hccl_tier_pin and hccl_tier_unpin. */
+HCCL_CHECKED static inline int hccl_tier_borrow(const hccl_address_t *from, void *data,
+                                                size_t bytes, hccl_message_t *m)
+{
+    return hccl_tier_take(from, HCCL_RDMA_BORROW, data, bytes, m);
+}
+
+static inline bool hccl_tier_lends(const hccl_message_t *m)
+{
+    return NULL != m->rdma;
+}
+
+/** Where the bytes are, which may be read until hccl_tier_unpin; nobody may wait for anything meanwhile. NULL: they
+ *  are in `data`. */
+static inline const char *hccl_tier_pin(hccl_message_t *m)
+{
+    return hccl_rdma_pin(m->rdma);
+}
+
+/** copies: that were made of them meanwhile. */
+static inline void hccl_tier_unpin(hccl_message_t *m, int copies)
+{
+    hccl_rdma_unpin(m->rdma, copies);
+}
+
+/** Nobody needs them any more, pinned or not. *m is no message any more. */
+static inline void hccl_tier_return(hccl_message_t *m, int copies)
+{
+    hccl_rdma_return(m->rdma, copies);
+    m->rdma = NULL;
 }
 
 /** Whether a message of bytes bytes from there can be received into my cells in shared memory with profit:
@@ -96,11 +136,11 @@ static inline void hccl_tier_sleep(uint64_t ns)
 }
 
 /** Whether the message has ended: then *error is its Open MPI error code, and *m no message any
- *  more. */
+ *  more, unless it is lent. */
 HCCL_CHECKED static inline bool hccl_tier_test(hccl_message_t *m, int *error)
 {
     return HCCL_LIKELY(NULL == m->rdma) ? hccl_pml_test(&m->pml, error)
-                                        : hccl_rdma_test(m->rdma, error);
+                                        : hccl_rdma_test(&m->rdma, error);
 }
 
 #endif

@@ -101,6 +101,11 @@ struct hccl_verbs_message {
     int parts;             /* sender: not known to have arrived; receiver: arrived */
     size_t done;           /* bytes that went or came in pieces */
     bool in_pieces;        /* it goes, or comes, in pieces */
+    bool borrows;          /* receiver: it may stay in the slot that it comes in; */
+    bool lent;             /* it is there, */
+    bool pinned;           /* and being read */
+    bool copied;           /* it was copied from there */
+    uint64_t slot;         /* lent: number of the slot */
     int error;             /* HCCL_* */
     _Atomic int end;       /* hccl_verbs_end_t */
     void *handed;          /* the carrier's */
@@ -108,14 +113,16 @@ struct hccl_verbs_message {
 
 /** What has happened so far. */
 typedef struct hccl_verbs_counters {
-    uint64_t requests;      /* work requests posted for sending, */
-    uint64_t inlined;       /* of these inline, */
-    uint64_t doorbells;     /* and calls that posted them */
-    uint64_t bytes;         /* of payload posted: what the engine was asked to send */
-    uint64_t completions;   /* read, of both kinds */
-    uint64_t messages;      /* of the engine, sent */
-    uint64_t unexpected;    /* came before they were asked for, */
-    uint64_t copied;        /* and had to leave their slot */
+    uint64_t requests;    /* work requests posted for sending, */
+    uint64_t inlined;     /* of these inline, */
+    uint64_t doorbells;   /* and calls that posted them */
+    uint64_t bytes;       /* of payload posted: what the engine was asked to send */
+    uint64_t completions; /* read, of both kinds */
+    uint64_t messages;    /* of the engine, sent */
+    uint64_t unexpected;  /* came before they were asked for, */
+    uint64_t copied;      /* and had to leave their slot */
+    uint64_t lent;        /* short messages that were read where they had come, and never copied */
+    uint64_t taken; /* copies of messages, or pieces, out of my ring to where they are wanted */
     uint64_t registrations; /* of users' memory */
     uint64_t found;         /* users' memory that was registered already */
     uint64_t straight;      /* long messages that came straight into memory that was offered, */
@@ -177,6 +184,22 @@ HCCL_CHECKED int hccl_verbs_send(hccl_verbs_peer_t *peer, const hccl_verbs_key_t
                                  const void *data, size_t bytes, hccl_verbs_message_t **message);
 HCCL_CHECKED int hccl_verbs_receive(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key,
                                     void *data, size_t bytes, hccl_verbs_message_t **message);
+
+/** As hccl_verbs_receive, but a message that comes in a slot of the ring stays there, to be read between
+ *  hccl_verbs_pin and hccl_verbs_unpin, until hccl_verbs_return. It may be copied to `data` at any
+ *  time meanwhile, where the ring needs the slot: else a sender could wait for ever for who waits for it. */
+HCCL_CHECKED int hccl_verbs_borrow(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key, void *data,
+                                   size_t bytes, hccl_verbs_message_t **message);
+
+/** Where the bytes of such a message are, which has ended without an error: in the ring until hccl_verbs_unpin,
+ *  which follows without waiting for anything. NULL: they are in `data`. */
+const char *hccl_verbs_pin(hccl_verbs_message_t *message);
+
+/** copies: that were made of it meanwhile. */
+void hccl_verbs_unpin(hccl_verbs_message_t *message, int copies);
+
+/** Instead of hccl_verbs_message_free: nobody needs the bytes any more. It may be pinned. */
+void hccl_verbs_return(hccl_verbs_message_t *message, int copies);
 
 /** How far it is. */
 static inline hccl_verbs_end_t hccl_verbs_look(const hccl_verbs_message_t *message)

@@ -73,6 +73,7 @@ void hccl_verbs_free_arena(hccl_verbs_peer_t *peer)
             }
             free(ch->sent);
             free(ch->held);
+            free(ch->lent);
         }
         free(peer->channel);
         peer->channel = NULL;
@@ -97,7 +98,8 @@ static bool set_channel(hccl_verbs_peer_t *peer, int number)
     ch->last = &ch->waiting;
     ch->sent = calloc(slots, sizeof(*ch->sent));
     ch->held = calloc(slots, sizeof(*ch->held));
-    ch->entered = NULL != ch->sent && NULL != ch->held && enter(ch);
+    ch->lent = calloc(slots, sizeof(*ch->lent));
+    ch->entered = NULL != ch->sent && NULL != ch->held && NULL != ch->lent && enter(ch);
     return ch->entered;
 }
 

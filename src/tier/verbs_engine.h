@@ -110,13 +110,14 @@ typedef struct hccl_verbs_channel {
 
     /* The ring into which the peer writes. */
     char *in;
-    uint64_t received;      /* slots seen */
-    uint64_t consumed;      /* slots free again: all below it are */
-    uint64_t told;          /* what the peer knows of that */
-    bool *held;             /* [slots] an unexpected message lies there */
-    uint64_t *credit;       /* the peer writes `consumed` of its side here; */
-    uint64_t *report;       /* I write mine from here */
-    uint64_t remote_credit; /* there */
+    uint64_t received;           /* slots seen */
+    uint64_t consumed;           /* slots free again: all below it are */
+    uint64_t told;               /* what the peer knows of that */
+    bool *held;                  /* [slots] a message lies there that was unexpected, or is lent: */
+    hccl_verbs_message_t **lent; /* [slots] this one; else NULL */
+    uint64_t *credit;            /* the peer writes `consumed` of its side here; */
+    uint64_t *report;            /* I write mine from here */
+    uint64_t remote_credit;      /* there */
 
     /* The queue pair: counts of work requests. */
     uint64_t requests;  /* posted for sending */

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The receiver's side of messages: see verbs_engine.h. A message that comes before it is asked for
- * stays in its slot; when these take up half of the ring, the oldest leaves for other memory, so that
- * a sender always gets slots back.
+ * stays in its slot, and so does one that is lent to who asked for it; when these take up half of the
+ * ring, the oldest leaves for other memory, so that a sender always gets slots back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +40,36 @@ static void deliver(hccl_verbs_message_t *m, const hccl_verbs_header_t *h, const
     }
     if (h->bytes > 0) {
         memcpy(m->data, data, h->bytes);
+        m->peer->v->count.taken++;
     }
     hccl_verbs_end(m, HCCL_OK);
+}
+
+/* Whether a message may stay where it has come. Who reads it there reads all that was asked for. */
+static bool can_lend(const hccl_verbs_message_t *m, const hccl_verbs_header_t *h)
+{
+    return m->borrows && h->bytes == m->bytes && m->bytes > 0;
+}
+
+static void lend(hccl_verbs_message_t *m, hccl_verbs_channel_t *ch, uint64_t slot)
+{
+    uint64_t at = slot % (uint64_t) ch->peer->v->set.slots;
+    ch->held[at] = true;
+    ch->lent[at] = m;
+    m->slot = slot;
+    m->lent = true;
+    hccl_verbs_end(m, HCCL_OK);
+}
+
+/* What is lent does not lie in its slot any more. */
+static void end_loan(hccl_verbs_message_t *m)
+{
+    hccl_verbs_channel_t *ch = &m->peer->channel[0];
+    uint64_t at = m->slot % (uint64_t) ch->peer->v->set.slots;
+    ch->held[at] = false;
+    ch->lent[at] = NULL;
+    m->lent = false;
+    consume(ch);
 }
 
 static hccl_verbs_item_t *new_answer(hccl_verbs_peer_t *peer, uint32_t their_id)
@@ -119,8 +147,8 @@ void hccl_verbs_drop_early(hccl_verbs_peer_t *peer)
     }
 }
 
-/* Makes the oldest early message leave its slot. */
-static void move_out(hccl_verbs_channel_t *ch)
+/* Makes an early message leave the oldest slot; false: there is none. */
+static bool move_early(hccl_verbs_channel_t *ch)
 {
     hccl_verbs_early_t *e = ch->peer->early;
     while (NULL != e
@@ -128,7 +156,7 @@ static void move_out(hccl_verbs_channel_t *ch)
         e = e->next;
     }
     if (NULL == e) {
-        return;
+        return false;
     }
     e->copy = malloc(e->header.bytes + 1);
     if (NULL == e->copy) {
@@ -138,6 +166,27 @@ static void move_out(hccl_verbs_channel_t *ch)
     ch->held[e->slot % (uint64_t) ch->peer->v->set.slots] = false;
     ch->peer->v->count.copied++;
     consume(ch);
+    return true;
+}
+
+/* As long as messages that stay take up more than half of the ring, the oldest leaves. One that is being read
+ * cannot; it will be let go in no time. */
+static void make_room(hccl_verbs_channel_t *ch)
+{
+    uint64_t slots = (uint64_t) ch->peer->v->set.slots;
+    bool moved = true;
+    while (moved && ch->received - ch->consumed > slots / 2) {
+        hccl_verbs_message_t *m = ch->lent[ch->consumed % slots];
+        if (NULL == m) {
+            moved = move_early(ch);
+        } else if (m->pinned) {
+            moved = false;
+        } else {
+            memcpy(m->data, slot_in(ch, m->slot) + sizeof(hccl_verbs_header_t), m->bytes);
+            ch->peer->v->count.taken++;
+            end_loan(m);
+        }
+    }
 }
 
 static void keep(hccl_verbs_channel_t *ch, uint64_t slot, const hccl_verbs_header_t *h)
@@ -189,6 +238,9 @@ static void match_early(hccl_verbs_message_t *m)
     }
     if (HCCL_VERBS_ASK == e->header.kind) {
         answer(m, &e->header);
+    } else if (NULL == e->copy && can_lend(m, &e->header)) {
+        lend(m, &peer->channel[0], e->slot);
+        e->header.kind = HCCL_VERBS_NOTHING; /* it has no slot to give back */
     } else {
         const char *slot = slot_in(&peer->channel[0], e->slot) + sizeof(e->header);
         deliver(m, &e->header, NULL == e->copy ? slot : e->copy);
@@ -197,8 +249,8 @@ static void match_early(hccl_verbs_message_t *m)
     hccl_verbs_pump(&peer->channel[0]);
 }
 
-int hccl_verbs_receive(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key, void *data,
-                       size_t bytes, hccl_verbs_message_t **message)
+static int receive(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key, void *data, size_t bytes,
+                   bool borrows, hccl_verbs_message_t **message)
 {
     hccl_verbs_t *v = peer->v;
     pthread_mutex_lock(&v->lock);
@@ -206,11 +258,69 @@ int hccl_verbs_receive(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key, voi
     int rc = hccl_verbs_message_new(peer, key, data, bytes, &m);
     if (HCCL_OK == rc) {
         *message = m;
+        m->borrows = borrows;
         match_early(m);
         hccl_verbs_want(peer);
     }
     pthread_mutex_unlock(&v->lock);
     return rc;
+}
+
+int hccl_verbs_receive(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key, void *data,
+                       size_t bytes, hccl_verbs_message_t **message)
+{
+    return receive(peer, key, data, bytes, false, message);
+}
+
+int hccl_verbs_borrow(hccl_verbs_peer_t *peer, const hccl_verbs_key_t *key, void *data,
+                      size_t bytes, hccl_verbs_message_t **message)
+{
+    return receive(peer, key, data, bytes, true, message);
+}
+
+const char *hccl_verbs_pin(hccl_verbs_message_t *m)
+{
+    const char *data = NULL;
+    pthread_mutex_lock(&m->peer->v->lock);
+    if (m->lent) {
+        m->pinned = true;
+        data = slot_in(&m->peer->channel[0], m->slot) + sizeof(hccl_verbs_header_t);
+    }
+    pthread_mutex_unlock(&m->peer->v->lock);
+    return data;
+}
+
+/* It is not being read any more. */
+static void let_go(hccl_verbs_message_t *m, int copies)
+{
+    m->pinned = false;
+    m->copied = m->copied || copies > 0;
+    m->peer->v->count.taken += (uint64_t) copies;
+}
+
+void hccl_verbs_unpin(hccl_verbs_message_t *m, int copies)
+{
+    hccl_verbs_channel_t *ch = &m->peer->channel[0];
+    pthread_mutex_lock(&m->peer->v->lock);
+    let_go(m, copies);
+    make_room(ch);
+    hccl_verbs_pump(ch);
+    pthread_mutex_unlock(&m->peer->v->lock);
+}
+
+void hccl_verbs_return(hccl_verbs_message_t *m, int copies)
+{
+    hccl_verbs_t *v = m->peer->v;
+    pthread_mutex_lock(&v->lock);
+    let_go(m, copies);
+    if (m->lent) {
+        v->count.lent += m->copied ? 0 : 1;
+        end_loan(m);
+        hccl_verbs_pump(&m->peer->channel[0]);
+    }
+    m->next = v->free_messages;
+    v->free_messages = m;
+    pthread_mutex_unlock(&v->lock);
 }
 
 bool hccl_verbs_writes_in_place(hccl_verbs_peer_t *peer, size_t bytes)
@@ -251,6 +361,7 @@ static void take_part(hccl_verbs_peer_t *peer, const hccl_verbs_header_t *h, con
         size_t rest = m->bytes - (size_t) h->bytes;
         size_t n = rest < peer->v->set.eager ? rest : peer->v->set.eager;
         memcpy(m->data + h->bytes, data, n);
+        peer->v->count.taken++;
         m->done += n;
         complete = m->done == m->bytes;
     }
@@ -275,6 +386,8 @@ static void match_posted(hccl_verbs_channel_t *ch, uint64_t slot, const hccl_ver
     hccl_verbs_remove(&ch->peer->posted, m);
     if (HCCL_VERBS_ASK == h->kind) {
         answer(m, h);
+    } else if (can_lend(m, h)) {
+        lend(m, ch, slot);
     } else {
         deliver(m, h, data);
     }
@@ -306,7 +419,5 @@ void hccl_verbs_arrived(hccl_verbs_channel_t *ch, uint64_t slot)
         break;
     }
     consume(ch);
-    if (ch->received - ch->consumed > (uint64_t) ch->peer->v->set.slots / 2) {
-        move_out(ch);
-    }
+    make_room(ch);
 }
