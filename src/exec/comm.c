@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/borrowing.h"
 #include "exec/landing.h"
 
 hccl_engine_t hccl_engine;
@@ -39,6 +40,11 @@ void hccl_comm_fini(hccl_comm_t *hc)
     }
     for (int i = 0; i < HCCL_REPEATS; i++) {
         free(hc->repeats[i]);
+    }
+    while (NULL != hc->borrowings) {
+        hccl_borrowings_t *b = hc->borrowings;
+        hc->borrowings = b->next;
+        free(b);
     }
     while (NULL != hc->landings) {
         hccl_landings_t *l = hc->landings;

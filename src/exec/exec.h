@@ -44,6 +44,9 @@ typedef struct hccl_stage {
     char data[];
 } hccl_stage_t;
 
+/** A message that is read where the network tier has it (borrow.h). */
+typedef struct hccl_loan hccl_loan_t;
+
 /** Most segments of one operation that are under way at a time. */
 #define HCCL_CURSORS 4
 
@@ -60,8 +63,11 @@ typedef struct hccl_cursor {
     char *tmp;     /* scratch areas, one after the other */
     hccl_message_t *messages; /* [plan->max_requests]; apart.c has a list of its own here */
     hccl_stage_t *stages;     /* since the last WAIT */
-    uint32_t landed; /* landings whose message goes, or has gone, into its slot; a bit each */
-    uint32_t told;   /* those of them that are published already */
+    uint32_t landed;    /* landings whose message goes, or has gone, into its slot; a bit each */
+    uint32_t told;      /* those of them that are published already */
+    uint32_t asked;     /* borrowings whose message is under way, a bit each; */
+    uint32_t lent;      /* those that are there, and do not lie where the plan says */
+    hccl_loan_t *loans; /* [borrowings->n] */
 } hccl_cursor_t;
 
 /** Where an operation is. */
@@ -106,10 +112,11 @@ typedef struct hccl_exec {
     int tag;            /* of messages of cursor 0; the other cursors' follow */
     int direct; /* what may be published in place, the bit of hccl_direct_t that counts here;
                            0: nothing */
-    const struct hccl_landings *landings; /* of the plan; NULL: no message goes into a slot */
-    struct hccl_trial *trial;             /* this run is timed for it, NULL: it is not */
-    bool trial_closes;                    /* it ends when the peers have ended */
-    int trial_run;                        /* its number */
+    const struct hccl_landings *landings;     /* of the plan; NULL: no message goes into a slot */
+    const struct hccl_borrowings *borrowings; /* of the plan; NULL: nothing is borrowed */
+    struct hccl_trial *trial;                 /* this run is timed for it, NULL: it is not */
+    bool trial_closes;                        /* it ends when the peers have ended */
+    int trial_run;                            /* its number */
     size_t trial_bytes;
     double trial_began; /* nanoseconds */
     bool persistent;    /* started by MPI_Start, any number of times */

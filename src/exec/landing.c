@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "exec/touch.h"
+
 /* What a step has to do with the operand of a RECV. */
 typedef enum {
     TOUCH_NOTHING,
@@ -16,45 +18,30 @@ typedef enum {
     TOUCH_OTHER      /* in a way that needs it where the plan says */
 } touch_t;
 
-static bool overlaps(const hccl_step_t *r, int base, int first, int count)
-{
-    return r->base == base && first < r->first + r->count && r->first < first + count;
-}
-
-static bool contains(int outer_first, int outer_count, int first, int count)
-{
-    return outer_first <= first && first + count <= outer_first + outer_count;
-}
-
-/* Whether a step writes its operand. */
-static bool writes(const hccl_step_t *s)
-{
-    return HCCL_STEP_PUBLISH != s->kind && HCCL_STEP_SEND != s->kind && HCCL_STEP_WAIT != s->kind;
-}
-
 static touch_t touch_of(const hccl_plan_t *plan, const hccl_step_t *r, const hccl_step_t *s)
 {
     touch_t touch = TOUCH_NOTHING;
     for (int i = 0; i < s->nsrc; i++) {
         const hccl_source_t *source = &plan->sources[s->src + i];
-        if (source->peer < 0 && overlaps(r, source->base, source->first, s->count)) {
-            bool alone =
-                HCCL_STEP_COPY == s->kind && contains(r->first, r->count, source->first, s->count);
+        if (source->peer < 0 && hccl_touch_overlaps(r, source->base, source->first, s->count)) {
+            bool alone = HCCL_STEP_COPY == s->kind
+                         && hccl_touch_contains(r->first, r->count, source->first, s->count);
             touch = alone ? TOUCH_READS : TOUCH_OTHER;
         }
     }
-    if (HCCL_STEP_WAIT == s->kind || !overlaps(r, s->base, s->first, s->count)) {
+    if (HCCL_STEP_WAIT == s->kind || !hccl_touch_overlaps(r, s->base, s->first, s->count)) {
         return touch;
     }
-    if (writes(s)) {
-        return TOUCH_NOTHING == touch && contains(s->first, s->count, r->first, r->count)
+    if (hccl_touch_writes(s)) {
+        return TOUCH_NOTHING == touch && hccl_touch_contains(s->first, s->count, r->first, r->count)
                    ? TOUCH_REPLACES
                    : TOUCH_OTHER;
     }
     if (HCCL_STEP_PUBLISH == s->kind) {
-        return contains(s->first, s->count, r->first, r->count) ? TOUCH_PUBLISHES : TOUCH_OTHER;
+        return hccl_touch_contains(s->first, s->count, r->first, r->count) ? TOUCH_PUBLISHES
+                                                                           : TOUCH_OTHER;
     }
-    return contains(r->first, r->count, s->first, s->count) ? TOUCH_READS : TOUCH_OTHER;
+    return hccl_touch_contains(r->first, r->count, s->first, s->count) ? TOUCH_READS : TOUCH_OTHER;
 }
 
 /* The PUBLISH that takes the operand of RECV `at` along, before anything needs it; -1: none does. */

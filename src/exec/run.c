@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "exec/apart.h"
+#include "exec/borrow.h"
 #include "exec/layout.h"
 #include "exec/trial.h"
 
@@ -41,7 +42,7 @@ static int area_units(hccl_exec_t *x, size_t *units)
     return OMPI_SUCCESS;
 }
 
-/* One piece of pool memory holds requests and scratch areas of all cursors. */
+/* One piece of pool memory holds requests, loans and scratch areas of all cursors. */
 static int take_scratch(hccl_exec_t *x)
 {
     const hccl_plan_t *plan = x->plan;
@@ -60,7 +61,8 @@ static int take_scratch(hccl_exec_t *x)
         requests = hccl_apart_list(x);
     }
     requests = (requests + 63) / 64 * 64;
-    size_t each = requests + (size_t) ntmp * x->area_bytes;
+    size_t loans = (hccl_borrow_room(x) + 63) / 64 * 64;
+    size_t each = requests + loans + (size_t) ntmp * x->area_bytes;
     if (0 == each) {
         return OMPI_SUCCESS;
     }
@@ -69,8 +71,10 @@ static int take_scratch(hccl_exec_t *x)
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (int i = 0; i < x->ncursors; i++) {
-        x->cursor[i].messages = (hccl_message_t *) (memory + (size_t) i * each);
-        x->cursor[i].tmp = memory + (size_t) i * each + requests;
+        char *mine = memory + (size_t) i * each;
+        x->cursor[i].messages = (hccl_message_t *) (void *) mine;
+        x->cursor[i].loans = (hccl_loan_t *) (void *) (mine + requests);
+        x->cursor[i].tmp = mine + requests + loans;
     }
     return OMPI_SUCCESS;
 }
@@ -104,6 +108,8 @@ static void start_segment(hccl_exec_t *x)
     c->stages = NULL;
     c->landed = 0;
     c->told = 0;
+    c->asked = 0;
+    c->lent = 0;
     x->running++;
 }
 

@@ -6,17 +6,26 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "exec/borrow.h"
 #include "exec/land.h"
 #include "exec/layout.h"
 #include "exec/steps.h"
+
+/* Where my own bytes of so many positions are that lie packed elsewhere than the plan says; NULL: they do not. */
+static inline const char *lent_at(const hccl_exec_t *x, const hccl_cursor_t *c, int base, int first,
+                                  int count)
+{
+    return HCCL_LIKELY(0 == c->lent) ? NULL : hccl_borrow_find(x, c, base, first, count);
+}
 
 void hccl_step_gather(const hccl_exec_t *x, const hccl_cursor_t *c, char *packed,
                       const hccl_step_t *step)
 {
     for (int i = step->first; i < step->first + step->count; i++) {
         hccl_run_t run = hccl_locate(x, c, step->base, i);
+        const char *lent = lent_at(x, c, step->base, i, 1);
         if (run.units > 0) {
-            memcpy(packed, run.ptr, run.units * x->unit);
+            memcpy(packed, NULL == lent ? run.ptr : lent, run.units * x->unit);
             packed += run.units * x->unit;
         }
     }
@@ -64,6 +73,20 @@ bool hccl_step_goes_direct(const hccl_exec_t *x, const hccl_cursor_t *c, const h
            && goes_direct(x, step, &run, run.units * x->unit);
 }
 
+/* A copy of the operand, of which something is lent, goes to a slot; returns its bytes. */
+static size_t publish_lent(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_step_t *step,
+                           hccl_slot_t *slot)
+{
+    size_t bytes = operand_units(x, c, step) * x->unit;
+    const char *whole = hccl_borrow_find(x, c, step->base, step->first, step->count);
+    if (NULL == whole) {
+        hccl_step_gather(x, c, hccl_slot_payload(slot, bytes), step);
+    } else if (bytes > 0) {
+        hccl_fill(slot, whole, bytes, hccl_copy_give(bytes));
+    }
+    return bytes;
+}
+
 static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)
 {
     uint64_t tag = hccl_tag_of(x, c, step->pub);
@@ -84,19 +107,37 @@ static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
     if (HCCL_LIKELY(hccl_locate_range(x, c, step->base, step->first, step->count, &run))) {
         bytes = run.units * x->unit;
         if (goes_direct(x, step, &run, bytes)) {
+            if (HCCL_UNLIKELY(0 != c->lent)) {
+                hccl_borrow_bring_home(x, c, step);
+            }
             hccl_lane_publish_direct(x->lane, slot, tag, x->signature, run.ptr);
             x->lent = tag > x->lent ? tag : x->lent;
             return HCCL_STEP_DONE;
         }
-        if (bytes > 0) {
+        if (HCCL_UNLIKELY(0 != c->lent) && hccl_borrow_reads(x, c, step)) {
+            bytes = publish_lent(x, c, step, slot);
+        } else if (bytes > 0) {
             hccl_fill(slot, run.ptr, bytes, hccl_copy_give(bytes));
         }
+    } else if (HCCL_UNLIKELY(0 != c->lent)) {
+        bytes = publish_lent(x, c, step, slot);
     } else {
         bytes = operand_units(x, c, step) * x->unit;
         hccl_step_gather(x, c, hccl_slot_payload(slot, bytes), step);
     }
     hccl_lane_publish(slot, tag, x->signature, bytes);
     return HCCL_STEP_DONE;
+}
+
+/* PUBLISH of something that may be lent. */
+static hccl_step_result_t publish_borrowed(hccl_exec_t *x, hccl_cursor_t *c,
+                                           const hccl_step_t *step)
+{
+    hccl_borrow_open(x, c, step);
+    hccl_step_result_t result = publish(x, c, step);
+    bool done = HCCL_STEP_DONE == result;
+    hccl_borrow_close(x, c, step, done, done ? 1 : 0);
+    return result;
 }
 
 /* A source's publication, NULL when it is not there yet. */
@@ -144,9 +185,15 @@ static void combine_positions(hccl_exec_t *x, const hccl_cursor_t *c, const hccl
     for (int i = 0; i < step->count; i++) {
         hccl_run_t dst = hccl_locate(x, c, step->base, step->first + i);
         for (int j = 0; j < step->nsrc; j++) {
-            src[j] = source[j].peer >= 0
-                         ? published(x, c, &source[j], peek(x, c, &source[j]), source[j].first + i)
-                         : hccl_locate(x, c, source[j].base, source[j].first + i).ptr;
+            int first = source[j].first + i;
+            if (source[j].peer >= 0) {
+                src[j] = published(x, c, &source[j], peek(x, c, &source[j]), first);
+                continue;
+            }
+            src[j] = lent_at(x, c, source[j].base, first, 1);
+            if (NULL == src[j]) {
+                src[j] = hccl_locate(x, c, source[j].base, first).ptr;
+            }
         }
         combine_runs(x, step, dst.ptr, src, dst.units);
     }
@@ -174,7 +221,10 @@ static hccl_step_result_t combine(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
                 return HCCL_STEP_LATER;
             }
             src[j] = published(x, c, &source[j], slot, source[j].first);
-        } else {
+            continue;
+        }
+        src[j] = lent_at(x, c, source[j].base, source[j].first, step->count);
+        if (NULL == src[j]) {
             runs =
                 hccl_locate_range(x, c, source[j].base, source[j].first, step->count, &run) && runs;
             src[j] = run.ptr;
@@ -186,6 +236,22 @@ static hccl_step_result_t combine(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
         combine_positions(x, c, step, src);
     }
     return HCCL_STEP_DONE;
+}
+
+/* The same where some source may be lent. What is lent is held only when no peer is waited for. */
+static hccl_step_result_t combine_borrowed(hccl_exec_t *x, hccl_cursor_t *c,
+                                           const hccl_step_t *step)
+{
+    const hccl_source_t *source = &x->plan->sources[step->src];
+    for (int j = 0; j < step->nsrc; j++) {
+        if (source[j].peer >= 0 && NULL == peek(x, c, &source[j])) {
+            return HCCL_STEP_LATER;
+        }
+    }
+    hccl_borrow_open(x, c, step);
+    hccl_step_result_t result = combine(x, c, step);
+    hccl_borrow_close(x, c, step, true, 1 == step->nsrc ? 1 : 0);
+    return result;
 }
 
 /* The communicator and the rank in it that a plan's peer means. */
@@ -208,29 +274,28 @@ static hccl_stage_t *stage(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *
     return s;
 }
 
-/* Where the bytes of a message are, or go: in a slot where that can be, else where the plan says, if that
- * is one run. NULL: there is no memory, or no byte. */
-static char *message_data(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step, size_t bytes,
-                          const hccl_address_t *peer)
+/* Where the bytes of a message are, or go: where the plan says, if that is one run. NULL: there is no memory, or
+ * no byte. */
+static char *message_data(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step, size_t bytes)
 {
-    bool sends = HCCL_STEP_SEND == step->kind;
-    if (HCCL_UNLIKELY(NULL != x->landings)) {
-        /* What is sent is only read. */
-        char *data = sends ? (char *) (uintptr_t) hccl_land_source(x, c, step)
-                           : hccl_land_begin(x, c, step, bytes, peer);
-        if (NULL != data) {
-            return data;
-        }
-    }
     hccl_run_t run;
     if (hccl_locate_range(x, c, step->base, step->first, step->count, &run)) {
         return run.ptr;
     }
     hccl_stage_t *s = stage(x, c, step, bytes);
-    if (NULL != s && sends) {
+    if (NULL != s && HCCL_STEP_SEND == step->kind) {
         hccl_step_gather(x, c, s->data, step);
     }
     return NULL == s ? NULL : s->data;
+}
+
+/* The same in a slot where that can be; else NULL. */
+static char *landed_data(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step, size_t bytes,
+                         const hccl_address_t *peer)
+{
+    /* What is sent is only read. */
+    return HCCL_STEP_SEND == step->kind ? (char *) (uintptr_t) hccl_land_source(x, c, step)
+                                        : hccl_land_begin(x, c, step, bytes, peer);
 }
 
 /* SEND and RECV. A message without bytes is sent only where the plan moves no block, as a signal:
@@ -249,7 +314,12 @@ static void start_message(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *s
         /* Not to meet that communicator's own. */
         peer.tag += HCCL_TAG_KINDS * hccl_engine.tag_ids * HCCL_CURSORS;
     }
-    char *data = message_data(x, c, step, bytes, &peer);
+    char *data = HCCL_UNLIKELY(NULL != x->landings) ? landed_data(x, c, step, bytes, &peer) : NULL;
+    if (NULL == data && !sends && HCCL_UNLIKELY(NULL != x->borrowings)
+        && hccl_borrow_begin(x, c, step, bytes, &peer)) {
+        return;
+    }
+    data = NULL == data ? message_data(x, c, step, bytes) : data;
     if (NULL == data && step->count > 0) {
         return;
     }
@@ -275,7 +345,7 @@ static void finish_stages(hccl_exec_t *x, hccl_cursor_t *c)
     }
 }
 
-static hccl_step_result_t wait_messages(hccl_exec_t *x, hccl_cursor_t *c)
+static hccl_step_result_t wait_messages(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step)
 {
     while (c->nmessages > 0) {
         int error;
@@ -287,7 +357,14 @@ static hccl_step_result_t wait_messages(hccl_exec_t *x, hccl_cursor_t *c)
         }
         c->nmessages--;
     }
+    if (HCCL_UNLIKELY(0 != c->asked) && !hccl_borrow_wait(x, c)) {
+        return HCCL_STEP_LATER;
+    }
     finish_stages(x, c);
+    if (HCCL_UNLIKELY(0 != c->lent)) {
+        hccl_borrow_open(x, c, step);
+        hccl_borrow_close(x, c, step, true, 0);
+    }
     if (HCCL_UNLIKELY(NULL != x->landings)) {
         hccl_land_arrived(x, c);
     }
@@ -298,18 +375,18 @@ hccl_step_result_t hccl_step_try(hccl_exec_t *x, hccl_cursor_t *c, const hccl_st
 {
     switch ((hccl_step_kind_t) step->kind) {
     case HCCL_STEP_PUBLISH:
-        return publish(x, c, step);
+        return HCCL_LIKELY(0 == c->lent) ? publish(x, c, step) : publish_borrowed(x, c, step);
     case HCCL_STEP_COPY:
     case HCCL_STEP_FETCH:
     case HCCL_STEP_REDUCE:
     case HCCL_STEP_FOLD:
-        return combine(x, c, step);
+        return HCCL_LIKELY(0 == c->lent) ? combine(x, c, step) : combine_borrowed(x, c, step);
     case HCCL_STEP_SEND:
     case HCCL_STEP_RECV:
         start_message(x, c, step);
         return HCCL_STEP_DONE;
     case HCCL_STEP_WAIT:
-        return wait_messages(x, c);
+        return wait_messages(x, c, step);
     }
     hccl_exec_fail(x, OMPI_ERROR);
     return HCCL_STEP_DONE;

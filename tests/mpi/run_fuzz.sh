@@ -238,8 +238,8 @@ END
     fi
 fi
 
-# ---- landing: what is received to be published goes straight into its slot, whatever the network; short
-# slots, so that there are many segments --------------------------------------------------------------------
+# ---- landing: what is received to be published goes straight into its slot, and what is only read is read
+# where it came, whatever the network; short slots, so that there are many segments ------------------------
 
 if [[ $coll == hccl ]]; then
     preloaded=
@@ -253,6 +253,7 @@ if [[ $coll == hccl ]]; then
 4|100|node:2 core:2
 6|30|node:3 core:2
 5|30|node:2 core:(2,3)
+4|50|node:4
 END
 fi
 

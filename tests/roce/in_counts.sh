@@ -41,7 +41,7 @@ least() { # OPERATION RANKS BYTES
 }
 
 # Short ones first: credits are sent when half of a ring has been used without an answer.
-operations=(2/bcast:8 2/allreduce:8 2/barrier:0)
+operations=(2/bcast:8 2/allreduce:8 2/barrier:0 2/allreduce:1024)
 for ranks in 2 4; do
     for operation in allreduce:1048576 bcast:1048576 allgather:262144 alltoall:262144 reduce_scatter:262144; do
         operations+=("$ranks/$operation")
@@ -50,17 +50,29 @@ done
 job 4 "$programs/roce/wire" $calls "${operations[@]}"
 judge "counts: results"
 
-numbers 2/bcast:8
-judge "counts: bcast of 8 bytes: one inline WRITE_WITH_IMM of the root a call, handed over alone" \
-    "$(mismatch $calls requests inline immediate doorbells)"
-for operation in allreduce:8 barrier:0; do
-    numbers 2/$operation
-    judge "counts: ${operation%:*} of ${operation#*:} bytes: one inline WRITE_WITH_IMM of each rank a call" \
-        "$(mismatch $((2 * calls)) requests inline immediate doorbells)"
-done
+# What a bcast brings has to come into the user's buffer once; what is combined is read where it came.
+short_ones() { # RANKS
+    local operation
+    numbers "$1/bcast:8"
+    judge "counts: bcast of 8 bytes, $1 ranks: one inline WRITE_WITH_IMM a call, handed over alone" \
+        "$(mismatch $calls requests inline immediate doorbells)"
+    judge "counts: bcast of 8 bytes, $1 ranks: one copy out of the ring, into the user's buffer" \
+        "$(mismatch $calls copies)"
+    for operation in allreduce:8 barrier:0; do
+        numbers "$1/$operation"
+        judge "counts: ${operation%:*} of ${operation#*:} bytes, $1 ranks: one inline WRITE_WITH_IMM each way a call" \
+            "$(mismatch $((2 * calls)) requests inline immediate doorbells)"
+        judge "counts: ${operation%:*} of ${operation#*:} bytes, $1 ranks: no copy out of the ring" \
+            "$(mismatch 0 copies)"
+    done
+    numbers "$1/allreduce:1024"
+    judge "counts: allreduce of 1 KiB, $1 ranks: one WRITE_WITH_IMM each way a call, no copy out of the ring" \
+        "$(mismatch $((2 * calls)) requests immediate doorbells)$(mismatch 0 copies inline)"
+}
+short_ones 2
 # Headers and checksum take at most 82 bytes of a packet of 4096, and what acknowledges it 62 at most:
 # four percent are more than that.
-for operation in "${operations[@]:3}"; do
+for operation in "${operations[@]:4}"; do
     numbers "$operation"
     hccl_note "$operation, a call: $(for name in payload requests inline doorbells completions; do
         echo -n "$name $((${of[$name]:-0} / calls)) "
@@ -77,5 +89,9 @@ for operation in "${operations[@]:3}"; do
     ((payload <= wire && wire <= payload + payload / 25)) || why="$wire bytes for a payload of $payload"
     judge "counts: $operation: bytes on the wire" "$why"
 done
+# Two nodes of two ranks: what comes is for the whole node.
+topology="node:2 core:2" job 4 "$programs/roce/wire" $calls 4/bcast:8 4/allreduce:8 4/barrier:0 4/allreduce:1024
+judge "counts: results of two nodes of two ranks"
+short_ones 4
 judge_left counts
 hccl_finish

@@ -22,6 +22,7 @@ compare() { # RANKS SEED CASES [OPTION]...
         (($(roce_counter "$i" sent_pkts) >= before[i] + $3)) || idle+=" few packets from rxe$i"
         (($(counted messages "$i") > 0)) || idle+=" no messages of rank $i"
     done
+    (($(counted read) > 0)) || idle+=" no message was read in a ring"
     judge "truth: $3 cases, $1 ranks${topology:+, $topology}${4:+, ${*:4}}" "$idle"
 }
 long=$((1 == ${HCCL_CHECK_LONG:-0} ? 10 : 1))

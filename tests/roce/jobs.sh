@@ -73,14 +73,16 @@ judge() {
 }
 
 # One of the counters that the component tells at the end, by the word behind or before the number:
-# messages, payload, requests, inline, doorbells, completions, copied, registrations, again. The sum
-# of all ranks, or of one.
+# messages, payload, requests, inline, doorbells, completions, copied, registrations, again, taken (out of
+# rings), read (in rings). The sum of all ranks, or of one.
 counted() { # WHAT [RANK]
     local pattern
     case $1 in
     messages | payload | doorbells | completions | registrations | connections | again) pattern="$1 ([0-9]+)" ;;
     requests) pattern="work requests ([0-9]+)" ;;
     inline | copied) pattern="\(([0-9]+) $1\)" ;;
+    taken) pattern="out of rings ([0-9]+)" ;;
+    read) pattern="read there ([0-9]+)" ;;
     esac
     sed -nE "s/.*, rank ${2:-[0-9]+}\]: rdma: .*$pattern.*/\1/p" <<<"$said" | awk '{ sum += $1 } END { print sum + 0 }'
 }

@@ -42,15 +42,16 @@ enum {
     PAYLOAD,
     REST,
     COMPLETIONS,
+    COPIES,
     MESSAGES,
     BYTES,
     WIRE,
     NUMBERS
 };
-static const char *const number_names[NUMBERS] = {"doorbells", "split",       "requests",
-                                                  "inline",    "immediate",   "payload",
-                                                  "rest",      "completions", "pml_messages",
-                                                  "pml_bytes", "wire_bytes"};
+static const char *const number_names[NUMBERS] = {"doorbells",    "split",       "requests",
+                                                  "inline",       "immediate",   "payload",
+                                                  "rest",         "completions", "copies",
+                                                  "pml_messages", "pml_bytes",   "wire_bytes"};
 
 static int world_rank;
 
@@ -187,6 +188,7 @@ static void read_numbers(int64_t numbers[NUMBERS])
     numbers[PAYLOAD] = posted.payload;
     numbers[REST] = posted.rest;
     numbers[COMPLETIONS] = posted.completions;
+    numbers[COPIES] = posted.copies;
     numbers[MESSAGES] = messages.sent;
     numbers[BYTES] = messages.bytes;
     numbers[WIRE] = wire_bytes();
