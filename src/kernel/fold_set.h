@@ -11,6 +11,16 @@
 
 typedef hccl_fold_fn_t hccl_kernel_table_t[HCCL_NUM_COUNT][HCCL_OP_COUNT];
 
+/* The kernels of a type of number N that all sets name alike. ORDERED: the type by which its numbers are
+ * compared; signed and unsigned ones share the rest. */
+#define HCCL_ARITHMETIC_ROW(N, ORDERED)                                                \
+    [HCCL_OP_SUM] = N##_SUM, [HCCL_OP_PROD] = N##_PROD, [HCCL_OP_MAX] = ORDERED##_MAX, \
+    [HCCL_OP_MIN] = ORDERED##_MIN
+#define HCCL_INTEGER_ROW(N, ORDERED)                                                        \
+    HCCL_ARITHMETIC_ROW(N, ORDERED), [HCCL_OP_LAND] = N##_LAND, [HCCL_OP_LOR] = N##_LOR,    \
+                                     [HCCL_OP_LXOR] = N##_LXOR, [HCCL_OP_BAND] = bits_BAND, \
+                                     [HCCL_OP_BOR] = bits_BOR, [HCCL_OP_BXOR] = bits_BXOR
+
 struct hccl_kernel_set {
     const char *name;
     /* NULL where the compiler or the processor family has no such instructions, or where the

@@ -144,25 +144,17 @@ KERNEL(bits_BAND, BAND, u8, svuint8_t, 8)
 KERNEL(bits_BOR, BOR, u8, svuint8_t, 8)
 KERNEL(bits_BXOR, BXOR, u8, svuint8_t, 8)
 
-#define ARITHMETIC_ROW(N, ORDERED)                                                     \
-    [HCCL_OP_SUM] = N##_SUM, [HCCL_OP_PROD] = N##_PROD, [HCCL_OP_MAX] = ORDERED##_MAX, \
-    [HCCL_OP_MIN] = ORDERED##_MIN
-#define INTEGER_ROW(N, ORDERED)                                                        \
-    ARITHMETIC_ROW(N, ORDERED), [HCCL_OP_LAND] = N##_LAND, [HCCL_OP_LOR] = N##_LOR,    \
-                                [HCCL_OP_LXOR] = N##_LXOR, [HCCL_OP_BAND] = bits_BAND, \
-                                [HCCL_OP_BOR] = bits_BOR, [HCCL_OP_BXOR] = bits_BXOR
-
 static const hccl_kernel_table_t table = {
-    [HCCL_NUM_INT8] = {INTEGER_ROW(u8, s8)},
-    [HCCL_NUM_UINT8] = {INTEGER_ROW(u8, u8)},
-    [HCCL_NUM_INT16] = {INTEGER_ROW(u16, s16)},
-    [HCCL_NUM_UINT16] = {INTEGER_ROW(u16, u16)},
-    [HCCL_NUM_INT32] = {INTEGER_ROW(u32, s32)},
-    [HCCL_NUM_UINT32] = {INTEGER_ROW(u32, u32)},
-    [HCCL_NUM_INT64] = {INTEGER_ROW(u64, s64)},
-    [HCCL_NUM_UINT64] = {INTEGER_ROW(u64, u64)},
-    [HCCL_NUM_FLOAT] = {ARITHMETIC_ROW(f32, f32)},
-    [HCCL_NUM_DOUBLE] = {ARITHMETIC_ROW(f64, f64)},
+    [HCCL_NUM_INT8] = {HCCL_INTEGER_ROW(u8, s8)},
+    [HCCL_NUM_UINT8] = {HCCL_INTEGER_ROW(u8, u8)},
+    [HCCL_NUM_INT16] = {HCCL_INTEGER_ROW(u16, s16)},
+    [HCCL_NUM_UINT16] = {HCCL_INTEGER_ROW(u16, u16)},
+    [HCCL_NUM_INT32] = {HCCL_INTEGER_ROW(u32, s32)},
+    [HCCL_NUM_UINT32] = {HCCL_INTEGER_ROW(u32, u32)},
+    [HCCL_NUM_INT64] = {HCCL_INTEGER_ROW(u64, s64)},
+    [HCCL_NUM_UINT64] = {HCCL_INTEGER_ROW(u64, u64)},
+    [HCCL_NUM_FLOAT] = {HCCL_ARITHMETIC_ROW(f32, f32)},
+    [HCCL_NUM_DOUBLE] = {HCCL_ARITHMETIC_ROW(f64, f64)},
     /* Sums of complex numbers are sums of their parts. */
     [HCCL_NUM_FLOAT_COMPLEX] = {[HCCL_OP_SUM] = f32_SUM},
     [HCCL_NUM_DOUBLE_COMPLEX] = {[HCCL_OP_SUM] = f64_SUM},

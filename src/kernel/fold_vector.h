@@ -316,26 +316,19 @@ NUMBER_KERNEL(bits_BXOR, BXOR, uint8, int8, 1)
 
 #include "kernel/fold_pairs.h"
 
-#define ARITHMETIC_ROW(NUMBER, ORDERED)                                                          \
-    [HCCL_OP_SUM] = NUMBER##_SUM, [HCCL_OP_PROD] = NUMBER##_PROD, [HCCL_OP_MAX] = ORDERED##_MAX, \
-    [HCCL_OP_MIN] = ORDERED##_MIN
-#define INTEGER_ROW(NUMBER, ORDERED)                                                               \
-    ARITHMETIC_ROW(NUMBER, ORDERED), [HCCL_OP_LAND] = NUMBER##_LAND, [HCCL_OP_LOR] = NUMBER##_LOR, \
-                                     [HCCL_OP_LXOR] = NUMBER##_LXOR, [HCCL_OP_BAND] = bits_BAND,   \
-                                     [HCCL_OP_BOR] = bits_BOR, [HCCL_OP_BXOR] = bits_BXOR
 #define PAIR_ROW(NAME) [HCCL_OP_MAXLOC] = NAME##_MAXLOC, [HCCL_OP_MINLOC] = NAME##_MINLOC
 
 static const hccl_kernel_table_t table = {
-    [HCCL_NUM_INT8] = {INTEGER_ROW(uint8, int8)},
-    [HCCL_NUM_UINT8] = {INTEGER_ROW(uint8, uint8)},
-    [HCCL_NUM_INT16] = {INTEGER_ROW(uint16, int16)},
-    [HCCL_NUM_UINT16] = {INTEGER_ROW(uint16, uint16)},
-    [HCCL_NUM_INT32] = {INTEGER_ROW(uint32, int32)},
-    [HCCL_NUM_UINT32] = {INTEGER_ROW(uint32, uint32)},
-    [HCCL_NUM_INT64] = {INTEGER_ROW(uint64, int64)},
-    [HCCL_NUM_UINT64] = {INTEGER_ROW(uint64, uint64)},
-    [HCCL_NUM_FLOAT] = {ARITHMETIC_ROW(float, float)},
-    [HCCL_NUM_DOUBLE] = {ARITHMETIC_ROW(double, double)},
+    [HCCL_NUM_INT8] = {HCCL_INTEGER_ROW(uint8, int8)},
+    [HCCL_NUM_UINT8] = {HCCL_INTEGER_ROW(uint8, uint8)},
+    [HCCL_NUM_INT16] = {HCCL_INTEGER_ROW(uint16, int16)},
+    [HCCL_NUM_UINT16] = {HCCL_INTEGER_ROW(uint16, uint16)},
+    [HCCL_NUM_INT32] = {HCCL_INTEGER_ROW(uint32, int32)},
+    [HCCL_NUM_UINT32] = {HCCL_INTEGER_ROW(uint32, uint32)},
+    [HCCL_NUM_INT64] = {HCCL_INTEGER_ROW(uint64, int64)},
+    [HCCL_NUM_UINT64] = {HCCL_INTEGER_ROW(uint64, uint64)},
+    [HCCL_NUM_FLOAT] = {HCCL_ARITHMETIC_ROW(float, float)},
+    [HCCL_NUM_DOUBLE] = {HCCL_ARITHMETIC_ROW(double, double)},
     /* Sums of complex numbers are sums of their parts. */
     [HCCL_NUM_FLOAT_COMPLEX] = {[HCCL_OP_SUM] = float_SUM, [HCCL_OP_PROD] = float_complex_PROD},
     [HCCL_NUM_DOUBLE_COMPLEX] = {[HCCL_OP_SUM] = double_SUM, [HCCL_OP_PROD] = double_complex_PROD},
