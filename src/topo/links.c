@@ -405,7 +405,8 @@ static int read_lines(reader_t *r, FILE *file)
             r->links->hash = (r->links->hash ^ (unsigned char) text[i]) * UINT64_C(0x100000001b3);
         }
         r->line++;
-        rc = read_line(r, text);
+        rc = strlen(text) < (size_t) len ? fault(r, "a byte of value 0, which is no text")
+                                         : read_line(r, text);
     }
     free(text);
     if (HCCL_OK == rc && 0 != ferror(file)) {

@@ -191,28 +191,46 @@ hazard_foreign() {
     fi
 }
 
-# P67: errors and lost blocks in which a function of the component takes part.
-hazard_valgrind() {
-    local bad share
-    hccl_have "$1" valgrind || return 0
+# under_memcheck ID LABEL IDS ARGS...: the hazards IDS on two ranks; errors and lost blocks in which a
+# function of the component takes part are failures.
+under_memcheck() {
+    local id=$1 label=$2 ids=$3 bad share
+    shift 3
+    hccl_have "$id" valgrind || return 0
     if [[ $HCCL_SANITIZERS == 1 ]]; then
-        hccl_skip "$1" "valgrind and sanitizers do not go together"
+        hccl_skip "$id" "valgrind and sanitizers do not go together"
         return 0
     fi
     share=$("$OMPI_INFO" --parsable --path pkgdatadir | cut -d: -f3)
+    rm -f "$HCCL_TMP"/vg.*
     job_wrapper=(valgrind -q --leak-check=full --show-leak-kinds=definite --keep-debuginfo=yes
         --num-callers=25 "--log-file=$HCCL_TMP/vg.%p")
     if [[ -f $share/openmpi-valgrind.supp ]]; then
         job_wrapper+=("--suppressions=$share/openmpi-valgrind.supp")
     fi
-    HCCL_TEST_TIMEOUT=180 hazard_job resources 2 "/in-$1-valgrind" P67,P63
+    HCCL_TEST_TIMEOUT=180 hazard_job resources 2 "/in-$id-$label" "$ids" "$@"
     bad=$(awk -v RS='==[0-9]+== \n' \
         '/hccl_/ && /Invalid|uninitialised|definitely lost|overlap|free\(\)/' \
         "$HCCL_TMP"/vg.* | head -n 40)
     if [[ -n $bad ]]; then
         hccl_quote "$bad"
-        hccl_not_ok "$1/memcheck" "errors in the component, see above"
+        hccl_not_ok "$id/memcheck" "errors in the component, see above"
     else
-        hccl_ok "$1/memcheck"
+        hccl_ok "$id/memcheck"
     fi
+}
+
+# P67: communicators made, used, freed or left.
+hazard_valgrind() {
+    under_memcheck "$1" valgrind P67,P63
+}
+
+# P69: what a file says is given back when the component closes.
+hazard_topo_file() {
+    if [[ $coll != hccl ]]; then
+        hccl_skip "$1" "only with the component hccl"
+        return 0
+    fi
+    printf '%s\n' 'topology node:2' 'host a b' 'link a b cost=2' 'port 0-1 mlx5_0' >"$HCCL_TMP/topo"
+    under_memcheck "$1" topo-file P63 --mca coll_hccl_topo_file "$HCCL_TMP/topo"
 }

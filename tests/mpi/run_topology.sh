@@ -84,6 +84,9 @@ refused "a file that is not there" "$file.absent: cannot be read"
 sed 's/^across.*/across latency_us=-9 bandwidth_mbs=2500/' "$file" >"$file.bad"
 job -np 2 "${on[@]}" --mca coll_hccl_topo_file "$file.bad" "$fuzz" -n 1
 refused "a bad weight" "line 6: \"latency_us=-9\": a number above 0"
+head -c 512 /dev/zero >"$file.zeros"
+job -np 2 "${on[@]}" --mca coll_hccl_topo_file "$file.zeros" "$fuzz" -n 1
+refused "a file of zeros" "line 1: a byte of value 0"
 sed 's/=2500/=2600/' "$file.names" >"$file.other"
 job "${on[@]}" -np 1 -x "HCCL_TOPO_FILE=$file.names" "$fuzz" -n 1 : \
     -np 1 -x "HCCL_TOPO_FILE=$file.other" "$fuzz" -n 1

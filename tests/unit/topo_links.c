@@ -31,12 +31,17 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
-static void write_text(const char *text)
+static void write_bytes(const char *text, size_t len)
 {
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    assert_true(0 <= fputs(text, file));
+    assert_int_equal(len, fwrite(text, 1, len, file));
     assert_int_equal(0, fclose(file));
+}
+
+static void write_text(const char *text)
+{
+    write_bytes(text, strlen(text));
 }
 
 static hccl_links_t *read_file(void)
@@ -186,6 +191,22 @@ static void unreadable(void **state)
     assert_non_null(strstr(why, "cannot be read"));
 }
 
+static void zero_bytes(void **state)
+{
+    (void) state;
+    const char text[] = "host a\0b\n", zeros[4096] = "";
+    char why[HCCL_LINKS_WHY] = "";
+    hccl_links_t *links = NULL;
+
+    write_bytes(text, sizeof(text) - 1);
+    assert_int_equal(HCCL_ERR_ARG, hccl_links_read(path, &links, why));
+    assert_non_null(strstr(why, ", line 1: a byte of value 0"));
+    /* as a file looks after a crash of its machine */
+    write_bytes(zeros, sizeof(zeros));
+    assert_int_equal(HCCL_ERR_ARG, hccl_links_read(path, &links, why));
+    assert_null(links);
+}
+
 /* ---- rings ---------------------------------------------------------------------------------------- */
 
 static uint64_t rng_state = 11;
@@ -193,6 +214,82 @@ static unsigned rng(unsigned below)
 {
     rng_state = rng_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (unsigned) (rng_state >> 33) % below;
+}
+
+/* What holds of every file that is read. */
+static void check_links(const hccl_links_t *links)
+{
+    assert_true(0 <= links->nhosts && links->nhosts <= HCCL_LINKS_MAX_HOSTS);
+    for (int a = 0; a < links->nhosts; a++) {
+        assert_true('\0' != links->host[a][0]);
+        assert_true(0 <= hccl_links_find(links, links->host[a]));
+        for (int b = 0; links->weighted && b < links->nhosts; b++) {
+            const uint32_t cost = links->cost[a * links->nhosts + b];
+            assert_int_equal(links->cost[b * links->nhosts + a], cost);
+            assert_true((a == b) == (0 == cost));
+        }
+    }
+}
+
+/* One change to the bytes of a file; their new number. */
+static size_t damage(char *text, size_t len)
+{
+    static const char *const pieces[] = {"\n",    " ",         "#", "\r", "=",
+                                         "host ", "link a b ", "9", "-",  "switch"};
+    const size_t at = rng((unsigned) len + 1);
+    const char *piece = pieces[rng(sizeof(pieces) / sizeof(pieces[0]))];
+
+    switch (rng(4)) {
+    case 0: /* cut short */
+        return at;
+    case 1: /* any byte */
+        text[at] = (char) rng(256);
+        return at < len ? len : at + 1;
+    case 2: /* something put in */
+        memmove(text + at + strlen(piece), text + at, len - at);
+        memcpy(text + at, piece, strlen(piece));
+        return len + strlen(piece);
+    default: /* something left out */
+        memmove(text + at, text + (at + 3 < len ? at + 3 : len), at + 3 < len ? len - at - 3 : 0);
+        return at + 3 < len ? len - 3 : at;
+    }
+}
+
+/* Files that were cut short or damaged: read, or refused by a message that names the file. */
+static void damaged(void **state)
+{
+    (void) state;
+    static const char *const texts[] = {
+        "topology node:3 core:2 map:cyclic\nhost alpha beta.example.org gamma\n"
+        "link alpha beta latency_us=12.5 bandwidth_mbs=1000\n"
+        "link gamma alpha latency_us=10 bandwidth_mbs=2e3\r\n"
+        "link beta.example.org gamma latency_us=1 bandwidth_mbs=500\nport 0-3 mlx5_0:1\n",
+        "host a b c d # four\nswitch a c\nswitch b d\nwithin cost=2\nacross cost=7\n"
+        "link a b cost=3\nlink b a cost=3\n"};
+    int taken = 0, refused_ones = 0;
+
+    for (int round = 0; round < 4000; round++) {
+        char text[512], why[HCCL_LINKS_WHY] = "";
+        hccl_links_t *links = NULL;
+        size_t len = strlen(texts[round % 2]);
+        memcpy(text, texts[round % 2], len);
+        for (unsigned i = 0, n = 1 + rng(3); i < n; i++) {
+            len = damage(text, len);
+        }
+        write_bytes(text, len);
+        const int rc = hccl_links_read(path, &links, why);
+        if (HCCL_OK == rc) {
+            check_links(links);
+            hccl_links_free(links);
+            taken++;
+        } else {
+            assert_int_equal(HCCL_ERR_ARG, rc);
+            assert_null(links);
+            assert_non_null(strstr(why, path));
+            refused_ones++;
+        }
+    }
+    assert_true(200 < taken && 200 < refused_ones);
 }
 
 /* A map without a file. */
@@ -497,6 +594,8 @@ int main(void)
         cmocka_unit_test(switches),
         cmocka_unit_test(refused),
         cmocka_unit_test(unreadable),
+        cmocka_unit_test(zero_bytes),
+        cmocka_unit_test(damaged),
         cmocka_unit_test(along_switches),
         cmocka_unit_test(worked_out),
         cmocka_unit_test(no_turn_is_shorter),
