@@ -70,16 +70,16 @@ static int direct(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, bool 
     if (NULL == b) {
         return HCCL_ERR_NOMEM;
     }
-    if (!at_once) {
-        hccl_part_own(b, c);
-    }
     for (int t = 1; t < n; t++) {
         exchange(b, (c->me + t) % n, (c->me - t + n) % n);
+        if (!at_once && 1 == t) {
+            hccl_part_own(b, c);
+        }
         if (!at_once) {
             hccl_build_wait(b);
         }
     }
-    if (at_once) {
+    if (at_once || 1 == n) {
         hccl_part_own(b, c);
     }
     return hccl_build_finish(b, plan);

@@ -33,8 +33,8 @@ static place_t place_of(const hccl_case_t *c)
     return p;
 }
 
-/* The leader of each node fetches its ranks' blocks and sends them to the root in one message. On
- * one node the root fetches all. */
+/* The leader of each node fetches its ranks' blocks and sends them to the root in one message; the root
+ * fetches those of its own node meanwhile. On one node it fetches all. */
 int hccl_algo_gather_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     const place_t p = place_of(c);
@@ -52,13 +52,18 @@ int hccl_algo_gather_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **pla
         hccl_build_publish(b, pub, HCCL_BASE_SEND, p.mine, 1);
         return hccl_build_finish(b, plan);
     }
+    if (p.at_root) {
+        hccl_part_gather(b, &p.leaders, p.home.node, &p.map, base, base);
+    }
     hccl_part_move(b, base, HCCL_BASE_SEND, p.mine, 1);
     for (int k = 1; k < p.here.n; k++) {
         const int peer = (p.here.me + k) % p.here.n;
 
         hccl_build_fetch(b, base, p.first + peer, 1, peer, pub, p.first + peer, p.first + peer);
     }
-    hccl_part_gather(b, &p.leaders, p.home.node, &p.map, base, base);
+    if (!p.at_root) {
+        hccl_part_gather(b, &p.leaders, p.home.node, &p.map, base, base);
+    }
     return hccl_build_finish(b, plan);
 }
 
@@ -81,6 +86,9 @@ int hccl_algo_scatter_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **pl
         return hccl_build_finish(b, plan);
     }
     hccl_part_scatter(b, &p.leaders, p.home.node, &p.map, base, base);
+    if (!p.at_root) {
+        hccl_build_wait(b);
+    }
     if (1 < p.here.n) {
         hccl_build_publish(b, pub, base, p.first, p.here.n);
     }
@@ -125,13 +133,13 @@ static int star(const hccl_case_t *c, int algorithm, hccl_plan_t **plan, bool ga
     if (NULL == b) {
         return HCCL_ERR_NOMEM;
     }
-    if (c->me == c->root) {
-        hccl_part_own(b, c);
-    }
     if (gathers) {
         hccl_part_gather(b, &team, c->root, &map, HCCL_BASE_SEND, HCCL_BASE_RECV);
     } else {
         hccl_part_scatter(b, &team, c->root, &map, HCCL_BASE_SEND, HCCL_BASE_RECV);
+    }
+    if (c->me == c->root) {
+        hccl_part_own(b, c);
     }
     return hccl_build_finish(b, plan);
 }

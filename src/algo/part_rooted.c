@@ -153,6 +153,7 @@ void hccl_part_scattering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stre
 
     if (x->pattern->linear) {
         hccl_part_scatter(b, &s->team, root, &s->map, base, base);
+        hccl_build_wait(b);
         hccl_part_gathering(b, x, s, 1, base, root);
         return;
     }
@@ -177,6 +178,7 @@ void hccl_part_collecting(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stre
         for (int j = 0; j < count; j++) {
             hccl_part_gather(b, &s[j].team, root, &s[j].map, base, base);
         }
+        hccl_build_wait(b);
         return;
     }
     if (!open_tree(&t, b, x, s, root)) {

@@ -226,7 +226,6 @@ void hccl_part_scatter(hccl_builder_t *b, const hccl_team_t *team, int root, con
                             hccl_map_count(map, i, 1));
         }
     }
-    hccl_build_wait(b);
 }
 
 void hccl_part_gather(hccl_builder_t *b, const hccl_team_t *team, int root, const hccl_map_t *map,
@@ -246,7 +245,6 @@ void hccl_part_gather(hccl_builder_t *b, const hccl_team_t *team, int root, cons
                             hccl_map_count(map, i, 1));
         }
     }
-    hccl_build_wait(b);
 }
 
 /* Vertices of the subtree of child number k of some vertex. */

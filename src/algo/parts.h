@@ -243,12 +243,12 @@ void hccl_part_double_reduce(hccl_builder_t *b, const hccl_team_t *team, int roo
 void hccl_part_double_allreduce(hccl_builder_t *b, const hccl_team_t *team, int tmp, int src,
                                 int dst, int first, int half);
 
-/** Member i's positions of the map from the root, straight, one message per member. */
+/** Starts the messages of member i's positions of the map from the root, straight, one per member; the
+ *  caller waits. */
 void hccl_part_scatter(hccl_builder_t *b, const hccl_team_t *team, int root, const hccl_map_t *map,
                        int src, int dst);
 
-/** The reverse: the root receives all other members' positions into dst; its own stay where they
- *  are. */
+/** The reverse: to the root into dst, whose own positions stay where they are. The caller waits. */
 void hccl_part_gather(hccl_builder_t *b, const hccl_team_t *team, int root, const hccl_map_t *map,
                       int src, int dst);
 

@@ -37,9 +37,9 @@ static const row_t rows[] = {
     /* hier_runs_pairwise, for ranks in any order, is no choice for ops that commute. */
     {HCCL_COLL_REDUCE_SCATTER_BLOCK, 32, 1.9},
     /* The simulator knows no congestion where all messages come at once (star). */
-    {HCCL_COLL_ALLTOALL, 30, 4.2},
-    {HCCL_COLL_GATHER, 10, 3.2},
-    {HCCL_COLL_SCATTER, 10, 2.8},
+    {HCCL_COLL_ALLTOALL, 8, 1.75},
+    {HCCL_COLL_GATHER, 2, 1.2},
+    {HCCL_COLL_SCATTER, 2, 1.2},
 };
 
 static const char *const shapes[] = {
