@@ -76,7 +76,7 @@ static inline void hccl_copy(char *to, const char *from, size_t n, hccl_copy_fn_
     }
 }
 
-/** Copies n > 0 bytes to a slot; copy: hccl_copy_give(n). The flag line comes last: who waits for its
+/** Copies n > 0 bytes to a slot; copy: of hccl_copy_give. The flag line comes last: who waits for its
  *  tag would take it away while the other lines are written. */
 static inline void hccl_fill(hccl_slot_t *slot, const char *from, size_t n, hccl_copy_fn_t copy)
 {

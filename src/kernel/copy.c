@@ -25,6 +25,12 @@
 
 #define LINE ((size_t) 64)
 
+/* From here to PIECE, lines go from the last to the first, one at a time. The reader polls the line in
+ * front of the first one, and may fetch that along with it: so it is written last. A bcast takes 0.87 to
+ * 0.96 of the time with memcpy so, between far cores and between near ones, if both sides do it; and
+ * what peers fold, 0.7 to 1.0 between far ones. */
+#define LAST_FIRST_FROM ((size_t) 512)
+
 static bool has_fast_strings, has_lines;
 
 static inline void move_string(char *to, const char *from, size_t n)
@@ -59,6 +65,26 @@ __attribute__((target("avx512f"))) static void *take_lines(void *to, const void 
     return to;
 }
 
+/* n >= LINE. The last bytes first, so that all others are whole lines. */
+__attribute__((target("avx512f"))) static void *last_line_first(void *to, const void *from,
+                                                                size_t n)
+{
+    char *d = to;
+    const char *s = from;
+    if (0 != n % LINE) {
+        _mm512_storeu_si512(d + n - LINE, _mm512_loadu_si512(s + n - LINE));
+    }
+    for (size_t at = n / LINE * LINE; at > 0; at -= LINE) {
+        _mm512_storeu_si512(d + at - LINE, _mm512_loadu_si512(s + at - LINE));
+    }
+    return to;
+}
+
+static bool suits_last_first(size_t n)
+{
+    return has_lines && n > LAST_FIRST_FROM && n <= PIECE;
+}
+
 void hccl_copy_choose(void)
 {
     unsigned a, b, c, d;
@@ -69,11 +95,17 @@ void hccl_copy_choose(void)
 
 hccl_copy_fn_t hccl_copy_give(size_t n)
 {
+    if (suits_last_first(n)) {
+        return last_line_first;
+    }
     return has_fast_strings && n > PIECE && n <= PIECES_TO ? give_in_pieces : memcpy;
 }
 
 hccl_copy_fn_t hccl_copy_take(size_t n, size_t whole)
 {
+    if (suits_last_first(n)) {
+        return last_line_first;
+    }
     return has_lines && n > PIECE && whole <= LINES_TO ? take_lines : memcpy;
 }
 

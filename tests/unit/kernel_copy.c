@@ -65,7 +65,8 @@ static void lengths(void **state)
 
 static void alignments(void **state)
 {
-    static const size_t some[] = {192, 193, 2048, 2049, 2113, 3000, 3584, 3585, 4096, 32768, 32769};
+    static const size_t some[] = {192,  193,  513,  577,  1000, 2048,  2049,
+                                  2113, 3000, 3584, 3585, 4096, 32768, 32769};
     (void) state;
     for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
         for (size_t shift = 0; shift<64; shift += some[i]> 4096 ? 13 : 1) {
