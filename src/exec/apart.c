@@ -51,7 +51,7 @@ static hccl_step_result_t publish_piece(hccl_exec_t *x, hccl_cursor_t *c, const 
     bool more = piece.ptr + piece.units < block.ptr + block.units;
     hccl_slot_t *slot = hccl_lane_slot(x->lane, tag);
     hccl_fill(slot, piece.ptr, piece.units, hccl_copy_give(piece.units));
-    hccl_lane_publish(slot, tag, x->signature, piece.units | (more ? HCCL_SLOT_MORE : 0));
+    hccl_lane_publish(x->lane, slot, tag, x->signature, piece.units | (more ? HCCL_SLOT_MORE : 0));
     x->more = x->more || more;
     return HCCL_STEP_DONE;
 }
@@ -85,8 +85,9 @@ static hccl_step_result_t fetch_piece(hccl_exec_t *x, hccl_cursor_t *c, const hc
         hccl_exec_fail(x, MPI_ERR_TRUNCATE);
     }
     if (came > 0) {
-        hccl_copy(piece.ptr, hccl_lane_payload(x->lane, from->peer, slot),
-                  hccl_min(came, piece.units), memcpy);
+        size_t n = hccl_min(came, piece.units);
+        hccl_copy(piece.ptr, hccl_lane_payload(x->lane, from->peer, slot), n,
+                  hccl_copy_take(n, SIZE_MAX));
     }
     if (!more && !last) {
         end_block(x, step->first, (size_t) (piece.ptr - block.ptr) + came);

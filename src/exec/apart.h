@@ -13,6 +13,13 @@
  *  with 64 bits: enough for 2^43 operations. */
 #define HCCL_APART_TAGS (UINT64_C(1) << 20)
 
+/** Both together. An odd number, so that operations in turn use all slots: with an even one, who
+ *  publishes once in each would find the same few slots, and wait until they are read. */
+static inline uint64_t hccl_apart_tags(const hccl_plan_t *plan)
+{
+    return (HCCL_APART_TAGS + (uint64_t) plan->npub) | 1;
+}
+
 /** Longest parcel, where boxes have room: beyond that, to copy costs more than a message. */
 #define HCCL_PARCEL_BYTES ((size_t) 2048)
 

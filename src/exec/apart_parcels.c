@@ -116,7 +116,7 @@ hccl_step_result_t hccl_parcels_publish(hccl_exec_t *x, hccl_cursor_t *c, const 
         hccl_box_t *box = hccl_box_at(x, c, step->base, step->first);
         bytes = hccl_box_close(x, box);
         hccl_fill(slot, (const char *) box, bytes, hccl_copy_give(bytes));
-        hccl_lane_publish(slot, tag, x->signature, bytes);
+        hccl_lane_publish(x->lane, slot, tag, x->signature, bytes);
         return HCCL_STEP_DONE;
     }
     hccl_box_t head = {0, (uint32_t) step->count};
@@ -138,7 +138,7 @@ hccl_step_result_t hccl_parcels_publish(hccl_exec_t *x, hccl_cursor_t *c, const 
             at += len;
         }
     }
-    hccl_lane_publish(slot, tag, x->signature, bytes);
+    hccl_lane_publish(x->lane, slot, tag, x->signature, bytes);
     return HCCL_STEP_DONE;
 }
 

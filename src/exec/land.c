@@ -121,7 +121,7 @@ char *hccl_land_begin(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step,
 static void store_flag(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_step_t *publish)
 {
     uint64_t tag = hccl_tag_of(x, c, publish->pub);
-    hccl_lane_publish(hccl_lane_slot(x->lane, tag), tag, x->signature,
+    hccl_lane_publish(x->lane, hccl_lane_slot(x->lane, tag), tag, x->signature,
                       bytes_of(x, c, publish->first, publish->count));
 }
 

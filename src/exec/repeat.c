@@ -49,7 +49,7 @@ static inline void publish(hccl_lane_t *lane, const hccl_repeat_step_t *step, ui
     if (bytes > 0) {
         hccl_fill(slot, from, bytes, step->copy);
     }
-    hccl_lane_publish(slot, tag, signature, bytes);
+    hccl_lane_publish(lane, slot, tag, signature, bytes);
 }
 
 /* Where a source lies; waits for it if it is a peer's publication. */

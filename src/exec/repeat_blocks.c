@@ -164,7 +164,9 @@ static bool keep_step(const hccl_exec_t *x, const hccl_step_t *step, hccl_repeat
     if (1 != step->count || !resolve(x, step->base, step->first, to)) {
         return false;
     }
-    to->copy = to->publishes ? hccl_copy_give(to->bytes) : memcpy;
+    to->copy = to->publishes                   ? hccl_copy_give(to->bytes)
+               : HCCL_STEP_FETCH == step->kind ? hccl_copy_take(to->bytes, SIZE_MAX)
+                                               : memcpy;
     /* No block is long enough for a message. */
     *nothing = 0 == to->bytes || HCCL_HOW_LONG == step->how;
     if (*nothing || to->publishes) {
@@ -188,7 +190,7 @@ static bool keep_step(const hccl_exec_t *x, const hccl_step_t *step, hccl_repeat
 bool hccl_blocks_keep(const hccl_exec_t *x, hccl_repeat_t *r)
 {
     hccl_repeat_source_t *source = r->sources;
-    r->npub = (uint32_t) (HCCL_APART_TAGS + (uint64_t) x->plan->npub);
+    r->npub = (uint32_t) hccl_apart_tags(x->plan);
     for (int i = 0; i < x->plan->nsteps; i++) {
         bool nothing;
         hccl_repeat_step_t *to = &r->steps[r->nsteps];
@@ -216,7 +218,7 @@ static void publish(const hccl_repeat_t *r, const hccl_repeat_step_t *step, uint
     hccl_wait_moved(&wait);
     hccl_slot_t *slot = hccl_lane_slot(lane, tag);
     hccl_fill(slot, from, step->bytes, step->copy);
-    hccl_lane_publish(slot, tag, r->signature, step->bytes);
+    hccl_lane_publish(lane, slot, tag, r->signature, step->bytes);
 }
 
 static int fetch(const hccl_repeat_t *r, const hccl_repeat_step_t *step, int peer, uint64_t tag,

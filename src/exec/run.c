@@ -122,7 +122,7 @@ int hccl_run_begin(hccl_exec_t *x)
     x->ncursors = x->nseg < hccl_engine.pipeline ? x->nseg : hccl_engine.pipeline;
     if (NULL != x->lane) {
         x->base = x->lane->last;
-        x->lane->last += x->plan->apart ? HCCL_APART_TAGS + (uint64_t) x->plan->npub
+        x->lane->last += x->plan->apart ? hccl_apart_tags(x->plan)
                                         : (uint64_t) x->nseg * (uint64_t) x->plan->npub;
     }
     int rc = OMPI_SUCCESS;

@@ -125,7 +125,7 @@ static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
         bytes = operand_units(x, c, step) * x->unit;
         hccl_step_gather(x, c, hccl_slot_payload(slot, bytes), step);
     }
-    hccl_lane_publish(slot, tag, x->signature, bytes);
+    hccl_lane_publish(x->lane, slot, tag, x->signature, bytes);
     return HCCL_STEP_DONE;
 }
 

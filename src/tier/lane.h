@@ -18,6 +18,9 @@
 
 #include "tier/region.h"
 
+/** Most slots of a ring. */
+#define HCCL_LANE_SLOTS 64
+
 typedef enum {
     HCCL_LANE_NEW,        /* nothing done yet */
     HCCL_LANE_PREPARED,   /* my cell exists, peers are mapped; they may not know of it yet */
@@ -44,10 +47,12 @@ typedef struct hccl_lane {
     bool memory_agreed;           /* all ranks do: so may publications anywhere */
     char **heaps;     /* [nlocal] where the ranks' heaps lie in this process, NULL: has none */
     size_t heap_size; /* of mine */
-    hccl_xpmem_peer_t **memory; /* [nlocal] the peers' memory */
+    hccl_xpmem_peer_t **memory;     /* [nlocal] the peers' memory */
+    uint64_t held[HCCL_LANE_SLOTS]; /* [nslots] tags that my slots hold, 0: none. A note of my own:
+                                       what peers read, I load as slowly as they do */
 } hccl_lane_t;
 
-/** Sets up a lane that is not open yet. nslots: a power of two. */
+/** Sets up a lane that is not open yet. nslots: a power of two, HCCL_LANE_SLOTS at most. */
 void hccl_lane_init(hccl_lane_t *lane, uint64_t nslots, size_t slot_bytes);
 
 /** The local half of opening: takes a cell and maps the regions of all peers. number: of the lane,
@@ -90,13 +95,14 @@ static inline bool hccl_lane_has_room_after_gap(hccl_lane_t *lane, uint64_t tag)
     if (tag <= lane->room + lane->nslots) {
         return true;
     }
-    uint64_t held = atomic_load_explicit(&hccl_lane_slot(lane, tag)->tag, memory_order_relaxed);
+    uint64_t held = lane->held[tag & (lane->nslots - 1)];
     return held <= lane->room || hccl_lane_look(lane, held);
 }
 
-static inline void hccl_lane_publish(hccl_slot_t *slot, uint64_t tag, uint32_t signature,
-                                     size_t bytes)
+static inline void hccl_lane_publish(hccl_lane_t *lane, hccl_slot_t *slot, uint64_t tag,
+                                     uint32_t signature, size_t bytes)
 {
+    lane->held[tag & (lane->nslots - 1)] = tag;
     slot->signature = signature;
     slot->bytes = (uint32_t) bytes;
     /* Ordering 1 of shm_layout.h: payload before tag. */
@@ -117,14 +123,14 @@ static inline bool hccl_lane_reaches(const hccl_lane_t *lane, const char *data, 
 
 /** Publishes data that hccl_lane_reaches, where it lies. It must stay as it is until every peer has
  *  acknowledged the tag. */
-static inline void hccl_lane_publish_direct(const hccl_lane_t *lane, hccl_slot_t *slot,
-                                            uint64_t tag, uint32_t signature, const char *data)
+static inline void hccl_lane_publish_direct(hccl_lane_t *lane, hccl_slot_t *slot, uint64_t tag,
+                                            uint32_t signature, const char *data)
 {
     bool in_heap = hccl_lane_in_heap(lane, data);
     uint64_t where = in_heap ? (uint64_t) (data - lane->heaps[lane->me]) : (uintptr_t) data;
     memcpy(slot->head, &where, sizeof(where));
     /* Ordering 6 of shm_layout.h: data and where they lie before tag. */
-    hccl_lane_publish(slot, tag, signature, in_heap ? HCCL_SLOT_HEAP : HCCL_SLOT_ADDRESS);
+    hccl_lane_publish(lane, slot, tag, signature, in_heap ? HCCL_SLOT_HEAP : HCCL_SLOT_ADDRESS);
 }
 
 /** The data of a peer's publication in place. */

@@ -255,7 +255,7 @@ static void race(int rank)
         uint64_t tag = lane.last + round;
         meet(round);
         if (1 == rank) {
-            hccl_lane_publish(hccl_lane_slot(&lane, tag), tag, 0, 0);
+            hccl_lane_publish(&lane, hccl_lane_slot(&lane, tag), tag, 0, 0);
             hccl_doze_wake(&lane);
         } else {
             CHECK(hccl_doze_begin(&lane));
@@ -289,7 +289,7 @@ static void ring(int rank)
     for (uint64_t tag = lane.last + 1; tag <= TAGS; tag++) {
         dawdle(256);
         /* There is room: who has got so far has read all tags but the last one. */
-        hccl_lane_publish(hccl_lane_slot(&lane, tag), tag, 0, 0);
+        hccl_lane_publish(&lane, hccl_lane_slot(&lane, tag), tag, 0, 0);
         hccl_doze_wake(&lane);
         for (int peer = 0; peer < forked->size; peer++) {
             if (peer != rank) {

@@ -48,7 +48,7 @@ static void write_payload(hccl_lane_t *lane, int rank, uint64_t tag, uint64_t sa
     hccl_slot_t *slot = hccl_lane_slot(lane, tag);
     size_t n = length_of(rank, tag, lane->slot_bytes);
     memset(hccl_slot_payload(slot, n), (int) ((tag * 7 + (uint64_t) rank * 31 + salt) & 0xff), n);
-    hccl_lane_publish(slot, tag, (uint32_t) (tag ^ salt), n);
+    hccl_lane_publish(lane, slot, tag, (uint32_t) (tag ^ salt), n);
 }
 
 static void check_payload(const hccl_lane_t *lane, hccl_slot_t *slot, int rank, uint64_t tag,

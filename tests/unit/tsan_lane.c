@@ -112,7 +112,7 @@ static void *rank_main(void *arg)
             }
             hccl_lane_publish_direct(&lane, slot, tag, (uint32_t) tag, heaps[rank]);
         } else {
-            hccl_lane_publish(slot, tag, (uint32_t) tag, n);
+            hccl_lane_publish(&lane, slot, tag, (uint32_t) tag, n);
         }
         hccl_doze_wake(&lane);
         for (int peer = 0; peer < RANKS; peer++) {
