@@ -140,9 +140,15 @@ int hccl_repeat_run(hccl_comm_t *hc, hccl_repeat_t *r, const void *sbuf, const v
 
 /* ---- learning --------------------------------------------------------------------------------- */
 
-static bool is_lasting(const hccl_side_t *side)
+/* Whether the datatypes of a side, of which there may be one for each of n ranks, live for ever. */
+static bool is_lasting(const hccl_side_t *side, int n)
 {
-    return NULL != side->type && ompi_datatype_is_predefined(side->type);
+    bool lasting = true;
+    for (int i = 0; NULL != side->types && i < n; i++) {
+        lasting = lasting && ompi_datatype_is_predefined(side->types[i]);
+    }
+    return NULL != side->types ? lasting
+                               : NULL != side->type && ompi_datatype_is_predefined(side->type);
 }
 
 /* Bytes of the vector, of a block, or of all blocks whose sizes all ranks know. */
@@ -174,8 +180,8 @@ static bool can_be_kept(const hccl_exec_t *x)
            && (blocks ? hccl_blocks_can_be_kept(x)
                       : !plan->apart && 0 == x->nowned && 0 == plan->max_requests)
            && 0 == plan->ntmp && (uint64_t) plan->npub <= x->lane->nslots / 2
-           && (!hccl_has_send(x, &sides) || is_lasting(&x->call.send))
-           && (!hccl_has_recv(x, &sides) || is_lasting(&x->call.recv))
+           && (!hccl_has_send(x, &sides) || is_lasting(&x->call.send, x->hc->size))
+           && (!hccl_has_recv(x, &sides) || is_lasting(&x->call.recv, x->hc->size))
            && (NULL == x->call.op
                || (ompi_op_is_intrinsic(x->call.op) && NULL != x->combine.kernel))
            && !(may_lend(x)
@@ -311,9 +317,11 @@ static hccl_repeat_t *make_room(hccl_repeat_t **place, const hccl_exec_t *x)
 {
     size_t steps = (size_t) (x->nseg * x->plan->nsteps) * sizeof(hccl_repeat_step_t);
     size_t sources = (size_t) (x->nseg * x->plan->nsources) * sizeof(hccl_repeat_source_t);
-    const int *passed[HCCL_BLOCKS_ARRAYS];
-    size_t arrays =
-        (size_t) (hccl_blocks_arrays(x->hc, &x->call, passed) * x->hc->size) * sizeof(int);
+    hccl_blocks_array_t passed[HCCL_BLOCKS_ARRAYS];
+    size_t arrays = 0;
+    for (int n = hccl_blocks_arrays(x->hc, &x->call, passed); n > 0; n--) {
+        arrays += passed[n - 1].bytes;
+    }
     size_t bytes = sizeof(hccl_repeat_t) + steps + sources + arrays;
     hccl_repeat_t *r = *place;
     if (NULL == r || r->room < bytes) {
@@ -326,7 +334,7 @@ static hccl_repeat_t *make_room(hccl_repeat_t **place, const hccl_exec_t *x)
         r->room = bytes;
     }
     r->sources = (hccl_repeat_source_t *) ((char *) r->steps + steps);
-    r->arrays = (int *) ((char *) r->sources + sources);
+    r->arrays = (char *) r->sources + sources;
     return r;
 }
 

@@ -66,7 +66,7 @@ typedef struct hccl_repeat {
     bool wanted; /* used since another call asked for its place */
     size_t room; /* bytes allocated */
     int narrays; /* blocks have sizes of their own: arrays that the call must have passed alike, */
-    int *arrays; /* [narrays][ranks], one after the other; behind the sources */
+    char *arrays;                  /* one after the other; behind the sources */
     hccl_repeat_source_t *sources; /* of all steps, one after the other; behind the steps */
     hccl_repeat_step_t steps[];    /* [nsteps] */
 } hccl_repeat_t;
@@ -120,8 +120,9 @@ hccl_repeat_t *hccl_repeat_find_blocks(hccl_comm_t *hc, const hccl_call_t *call)
 /** Whether that is the one to ask. */
 static inline bool hccl_repeat_has_blocks(hccl_coll_t coll)
 {
-    return HCCL_COLL_ALLGATHERV == coll || HCCL_COLL_ALLTOALLV == coll || HCCL_COLL_GATHERV == coll
-           || HCCL_COLL_SCATTERV == coll || HCCL_COLL_REDUCE_SCATTER == coll;
+    return HCCL_COLL_ALLGATHERV == coll || HCCL_COLL_ALLTOALLV == coll
+           || HCCL_COLL_ALLTOALLW == coll || HCCL_COLL_GATHERV == coll || HCCL_COLL_SCATTERV == coll
+           || HCCL_COLL_REDUCE_SCATTER == coll;
 }
 
 /** The record of a blocking call, NULL: take the long way. */

@@ -23,16 +23,20 @@
 
 /* ---- arrays ----------------------------------------------------------------------------------- */
 
-static int add_side(const hccl_side_t *side, const int **to)
+static void add(hccl_blocks_array_t *to, int *n, const void *array, size_t bytes)
 {
-    int n = 0;
-    if (NULL != side->counts) {
-        to[n++] = side->counts;
+    if (NULL != array) {
+        to[(*n)++] = (hccl_blocks_array_t){array, bytes};
     }
-    if (NULL != side->displs) {
-        to[n++] = side->displs;
-    }
-    return n;
+}
+
+static void add_side(const hccl_comm_t *hc, const hccl_side_t *side, hccl_blocks_array_t *to,
+                     int *n)
+{
+    size_t ranks = (size_t) hc->size;
+    add(to, n, side->counts, ranks * sizeof(*side->counts));
+    add(to, n, side->displs, ranks * sizeof(*side->displs));
+    add(to, n, side->types, ranks * sizeof(*side->types));
 }
 
 static bool sends_blocks(const hccl_comm_t *hc, const hccl_call_t *call)
@@ -41,6 +45,7 @@ static bool sends_blocks(const hccl_comm_t *hc, const hccl_call_t *call)
     case HCCL_COLL_SCATTERV:
         return hc->rank == call->root;
     case HCCL_COLL_ALLTOALLV:
+    case HCCL_COLL_ALLTOALLW:
         return MPI_IN_PLACE != call->send.buf;
     default:
         return HCCL_COLL_REDUCE_SCATTER == call->coll;
@@ -49,53 +54,63 @@ static bool sends_blocks(const hccl_comm_t *hc, const hccl_call_t *call)
 
 static bool receives_blocks(const hccl_comm_t *hc, const hccl_call_t *call)
 {
-    return HCCL_COLL_GATHERV == call->coll
-               ? hc->rank == call->root
-               : HCCL_COLL_ALLGATHERV == call->coll || HCCL_COLL_ALLTOALLV == call->coll;
+    switch (call->coll) {
+    case HCCL_COLL_GATHERV:
+        return hc->rank == call->root;
+    case HCCL_COLL_ALLGATHERV:
+    case HCCL_COLL_ALLTOALLV:
+    case HCCL_COLL_ALLTOALLW:
+        return true;
+    default:
+        return false;
+    }
 }
 
 int hccl_blocks_arrays(const hccl_comm_t *hc, const hccl_call_t *call,
-                       const int *to[HCCL_BLOCKS_ARRAYS])
+                       hccl_blocks_array_t to[HCCL_BLOCKS_ARRAYS])
 {
     int n = 0;
     if (hc->remote_size > 0) {
         return 0; /* no such call has a record */
     }
     if (sends_blocks(hc, call)) {
-        n = add_side(&call->send, to);
+        add_side(hc, &call->send, to, &n);
     }
     if (receives_blocks(hc, call)) {
-        n += add_side(&call->recv, to + n);
+        add_side(hc, &call->recv, to, &n);
     }
     return n;
 }
 
 hccl_repeat_t **hccl_blocks_place(hccl_comm_t *hc, const hccl_call_t *call)
 {
-    const int *arrays[HCCL_BLOCKS_ARRAYS];
+    hccl_blocks_array_t arrays[HCCL_BLOCKS_ARRAYS];
     hccl_repeat_key_t key = hccl_repeat_key(*call);
     int n = hccl_blocks_arrays(hc, call, arrays);
     for (int i = 0; i < n; i++) {
         /* Two numbers of each: calls that differ in others alone take each other's place. */
-        key.scount = key.scount * 7 + (size_t) (unsigned) arrays[i][0]
-                     + (size_t) (unsigned) arrays[i][hc->size - 1] * 3;
+        unsigned first, last;
+        memcpy(&first, arrays[i].at, sizeof(first));
+        memcpy(&last, (const char *) arrays[i].at + arrays[i].bytes - sizeof(last), sizeof(last));
+        key.scount = key.scount * 7 + first + (size_t) last * 3;
     }
     return hccl_repeat_place(hc, key);
 }
 
 void hccl_blocks_keep_arrays(const hccl_exec_t *x, hccl_repeat_t *r)
 {
-    const int *arrays[HCCL_BLOCKS_ARRAYS];
-    size_t ranks = (size_t) x->hc->size;
+    hccl_blocks_array_t arrays[HCCL_BLOCKS_ARRAYS];
+    char *to = r->arrays;
     r->narrays = hccl_blocks_arrays(x->hc, &x->call, arrays);
     for (int i = 0; i < r->narrays; i++) {
-        memcpy(r->arrays + (size_t) i * ranks, arrays[i], ranks * sizeof(int));
+        memcpy(to, arrays[i].at, arrays[i].bytes);
+        to += arrays[i].bytes;
     }
 }
 
 hccl_repeat_t *hccl_repeat_find_blocks(hccl_comm_t *hc, const hccl_call_t *call)
 {
-    const int *arrays[HCCL_BLOCKS_ARRAYS];
+    hccl_blocks_array_t arrays[HCCL_BLOCKS_ARRAYS];
     if (hc->size > MOST_RANKS || hc->remote_size > 0) {
         return NULL;
     }
@@ -104,11 +119,12 @@ hccl_repeat_t *hccl_repeat_find_blocks(hccl_comm_t *hc, const hccl_call_t *call)
         || hccl_blocks_arrays(hc, call, arrays) != r->narrays) {
         return NULL;
     }
-    size_t ranks = (size_t) hc->size;
+    const char *kept = r->arrays;
     for (int i = 0; i < r->narrays; i++) {
-        if (0 != memcmp(r->arrays + (size_t) i * ranks, arrays[i], ranks * sizeof(int))) {
+        if (0 != memcmp(kept, arrays[i].at, arrays[i].bytes)) {
             return NULL;
         }
+        kept += arrays[i].bytes;
     }
     return hccl_repeat_lends(r, call->send.buf, call->recv.buf) ? NULL : r;
 }

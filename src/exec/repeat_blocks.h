@@ -14,12 +14,18 @@
 
 #include "exec/repeat.h"
 
-enum { HCCL_BLOCKS_ARRAYS = 4 };
+enum { HCCL_BLOCKS_ARRAYS = 6 };
 
-/** The arrays of a call that mean something on this rank, [ranks] each. Returns how many there are, 0
- *  also for calls without blocks of their own sizes. */
+/** An array that the user passed: counts, displacements or datatypes, one for each rank. */
+typedef struct hccl_blocks_array {
+    const void *at;
+    size_t bytes;
+} hccl_blocks_array_t;
+
+/** The arrays of a call that mean something on this rank. Returns how many there are, 0 also for calls without
+ *  blocks of their own sizes. */
 int hccl_blocks_arrays(const hccl_comm_t *hc, const hccl_call_t *call,
-                       const int *to[HCCL_BLOCKS_ARRAYS]);
+                       hccl_blocks_array_t to[HCCL_BLOCKS_ARRAYS]);
 
 /** The place of a call's record. */
 hccl_repeat_t **hccl_blocks_place(hccl_comm_t *hc, const hccl_call_t *call);

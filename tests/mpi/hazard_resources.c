@@ -5,6 +5,7 @@
 #include "hazard.h"
 
 #include <malloc.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Bytes of this process in memory, and bytes that malloc has given out. */
@@ -138,6 +139,37 @@ static void p62_uses(struct hz_ctx *hz)
     flat(hz, 0 < hz->repeat ? hz->repeat : 120, many_uses, "dup or split, every collective, free");
 }
 
+/* A call that is made again with other datatypes, of as many elements at the same places, is another call: blocks
+ * between two ranks are a double or an int, by turns. */
+static void p62_types(struct hz_ctx *hz)
+{
+    enum { WIDTH = sizeof(double), MOST = 8 };
+    unsigned char in[MOST * WIDTH], out[MOST * WIDTH];
+    int ones[MOST], places[MOST];
+    MPI_Datatype types[MOST];
+
+    for (int round = 0; round < 16; round++) {
+        for (int r = 0; r < hz->size; r++) {
+            ones[r] = 1;
+            places[r] = r * WIDTH;
+            types[r] = (hz->rank + r + round / 4) % 2 == 0 ? MPI_DOUBLE : MPI_INT;
+            memset(in + places[r], 16 * hz->rank + r + 1, WIDTH);
+            memset(out + places[r], 255, WIDTH);
+        }
+        MPI_Alltoallw(in, ones, places, types, out, ones, places, types, MPI_COMM_WORLD);
+        for (int r = 0; r < hz->size; r++) {
+            for (int i = 0; i < WIDTH; i++) {
+                bool moved = MPI_DOUBLE == types[r] || i < (int) sizeof(int);
+                int want = moved ? 16 * r + hz->rank + 1 : 255;
+
+                HZ_CHECK(hz, want == out[places[r] + i],
+                         "round %d: byte %d from rank %d is %d, not %d", round, i, r,
+                         out[places[r] + i], want);
+            }
+        }
+    }
+}
+
 static void p62_records(struct hz_ctx *hz)
 {
     flat(hz, 0 < hz->repeat ? hz->repeat : 500, same_calls, "dup, the same calls, free");
@@ -206,9 +238,10 @@ static void p67(struct hz_ctx *hz)
 int main(int argc, char **argv)
 {
     static const struct hz_test tests[] = {
-        {"P62", 1, p62}, {"P62b", 1, p62_uses}, {"P62c", 2, p62_windows}, {"P62d", 1, p62_records},
-        {"P61", 1, p66}, {"P63", 1, p63},       {"P66", 1, p66},          {"P67", 1, p67},
-        {"P81", 1, p66}, {"P85", 1, p66},       {NULL, 0, NULL},
+        {"P62", 1, p62},          {"P62b", 1, p62_uses},  {"P62c", 2, p62_windows},
+        {"P62d", 1, p62_records}, {"P62e", 2, p62_types}, {"P61", 1, p66},
+        {"P63", 1, p63},          {"P66", 1, p66},        {"P67", 1, p67},
+        {"P81", 1, p66},          {"P85", 1, p66},        {NULL, 0, NULL},
     };
 
     return hz_main(argc, argv, MPI_THREAD_SINGLE, tests);
