@@ -6,6 +6,8 @@
  */
 #include "algo/exchange.h"
 
+#include <stdlib.h>
+
 /* The `cuts` positions of member root's base from `first` on to all members. */
 typedef void (*across_t)(hccl_builder_t *b, const hccl_team_t *team, int root, int base, int first,
                          int cuts);
@@ -17,7 +19,7 @@ static void across_pattern(hccl_builder_t *b, const hccl_team_t *team, int root,
     hccl_exchange_t x;
 
     if (HCCL_OK == hccl_exchange_open(&x, pattern, team->n)) {
-        hccl_part_scattering(b, &x, &s, root, base);
+        hccl_part_scattering(b, &x, &s, 1, root, base);
     } else {
         hccl_build_fail(b, HCCL_ERR_NOMEM);
     }
@@ -145,6 +147,125 @@ int hccl_algo_bcast_hier_scatter_nb(const hccl_case_t *c, int algorithm, hccl_pl
 int hccl_algo_bcast_hier_scatter_rhd(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     return hierarchical(c, algorithm, plan, hccl_part_power(c->shape->nnodes), across_rhd);
+}
+
+/* ---- nodes of different size: all ranks of each take part ------------------------------------ */
+
+typedef struct shares {
+    const hccl_case_t *c;
+    hccl_node_t here;
+    hccl_exchange_t x;
+    hccl_rails_t rails;
+    int first, n;           /* my rails */
+    hccl_stream_t *streams; /* [n] */
+    int *start;             /* [ranks of my node + 1] where what each of them serves begins */
+    int widest;             /* most positions that one rank of any node serves */
+} shares_t;
+
+static int open_shares(shares_t *h)
+{
+    const hccl_shape_t *shape = h->c->shape;
+    int rc = hccl_exchange_open(&h->x, &hccl_pattern_nb, shape->nnodes);
+
+    if (HCCL_OK == rc) {
+        rc = hccl_rails_make(shape, HCCL_RAILS_ALL, NULL, shape->nnodes, h->x.slot, NULL, false,
+                             &h->rails);
+    }
+    if (HCCL_OK != rc) {
+        return rc;
+    }
+    h->first = hccl_rails_first(&h->rails, h->here.node, h->here.me);
+    h->n = hccl_rails_count(&h->rails, h->here.node, h->here.me);
+    h->streams = malloc((size_t) h->n * sizeof(*h->streams));
+    h->start = malloc(((size_t) h->here.n + 1) * sizeof(*h->start));
+    if (NULL == h->streams || NULL == h->start) {
+        return HCCL_ERR_NOMEM;
+    }
+    for (int k = 0; k < h->n; k++) {
+        h->streams[k] = (hccl_stream_t){hccl_rails_team(&h->rails, h->c, h->first + k),
+                                        hccl_rails_map(&h->rails, h->first + k), 1};
+    }
+    for (int v = 0; v < shape->nnodes; v++) {
+        for (int i = 0; i <= hccl_rails_owners(&h->rails, v); i++) {
+            const int at = h->rails.start[hccl_rails_begin(&h->rails, v, i) * h->rails.slots];
+            const int before =
+                0 < i ? h->rails.start[hccl_rails_begin(&h->rails, v, i - 1) * h->rails.slots] : at;
+
+            h->widest = at - before > h->widest ? at - before : h->widest;
+            if (v == h->here.node) {
+                h->start[i] = at;
+            }
+        }
+    }
+    return HCCL_OK;
+}
+
+static void close_shares(shares_t *h)
+{
+    hccl_exchange_close(&h->x);
+    hccl_rails_free(&h->rails);
+    free(h->streams);
+    free(h->start);
+}
+
+/* In the root's node, which publishes what each rank serves, one after the other, all fetch everything before
+ * they send on what they serve: another node's rank may wait for several of them at once, so none may wait
+ * for it before the root has got rid of all. */
+static void share_at_home(hccl_builder_t *b, shares_t *h)
+{
+    const int root = h->c->shape->local_of[h->c->root];
+    const int pub = hccl_build_publications(b, h->here.n, h->widest);
+
+    for (int i = 0; 1 < h->here.n && i < h->here.n; i++) {
+        const int first = h->start[i], count = h->start[i + 1] - first;
+
+        if (h->here.me == root) {
+            hccl_build_publish(b, pub + i, HCCL_BASE_RECV, first, count);
+        } else {
+            hccl_build_fetch(b, HCCL_BASE_RECV, first, count, root, pub + i, first, first);
+        }
+    }
+}
+
+/* Whether the size of each node divides that of the largest, whose shares then lie in those of the
+ * others. Else more and shorter messages than it has ranks would take longer than what is gained. */
+static bool nest(const hccl_shape_t *shape)
+{
+    for (int v = 0; v < shape->nnodes; v++) {
+        if (0 != shape->max_local % (shape->node_start[v + 1] - shape->node_start[v])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int hccl_algo_bcast_hier_ahc_scatter_nb(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
+{
+    const int home = c->shape->node_of[c->root];
+    shares_t h = {.c = c, .here = hccl_node_of(c, c->me)};
+    int rc;
+
+    if (c->shape->even || !nest(c->shape)) {
+        return hccl_algo_bcast_hier_scatter_nb(c, algorithm, plan);
+    }
+    rc = open_shares(&h);
+    hccl_builder_t *b =
+        HCCL_OK == rc ? hccl_build_start(c, algorithm, h.rails.units * h.rails.slots) : NULL;
+
+    if (NULL != b) {
+        const hccl_slices_t cut = {h.here.n, 0, {.start = h.start, .per = 1, .widest = h.widest}};
+
+        if (home == h.here.node) {
+            share_at_home(b, &h);
+        }
+        hccl_part_scattering(b, &h.x, h.streams, h.n, home, HCCL_BASE_RECV);
+        if (home != h.here.node) {
+            hccl_part_node_spread(b, c, &cut, HCCL_BASE_RECV);
+        }
+    }
+    rc = NULL != b ? hccl_build_finish(b, plan) : HCCL_OK == rc ? HCCL_ERR_NOMEM : rc;
+    close_shares(&h);
+    return rc;
 }
 
 /* Among all ranks, node after node. */

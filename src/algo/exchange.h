@@ -132,9 +132,10 @@ void hccl_exchange_marked(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stre
 
 /** The root's base to all members: scattered on the ways of gathering backwards, so that what is for
  *  several members goes together as far as it can (linear patterns: straight), then gathered, but for
- *  what a member has passed on before: each block comes to each member once. No turns. */
-void hccl_part_scattering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int root,
-                          int base);
+ *  what a member has passed on before: each block comes to each member once. No turns. For `count` teams
+ *  in which I have the same number, and so has the root, at once. */
+void hccl_part_scattering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int count,
+                          int root, int base);
 
 /** The slots of all members to the root, on the ways of gathering, for `count` teams in which I have the
  *  same number at once. */

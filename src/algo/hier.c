@@ -9,6 +9,13 @@
 
 #include <stdlib.h>
 
+/* What a vector's rounds of gathering bring is shared while the next one is under way only among nodes of
+ * equal size, and up to so many: in each such round all ranks of a node wait for one another, and links are
+ * idle where shares differ in length or rounds are many. Segments overlap both phases as well. By the
+ * simulator, an allreduce of 16 MiB on 8 nodes of 8 takes 1.25 of the time that way, on 1, 2, 3 and 4 ranks
+ * 1.2 to 1.35. */
+enum { MOST_ROUND_BY_ROUND = 6 };
+
 /* ---- start and end ---------------------------------------------------------------------------- */
 
 /* Which rank of a node serves the rails: the order of the slices of its groups. */
@@ -130,7 +137,10 @@ int hccl_hier_start(hccl_hier_t *h, const hccl_case_t *c, int algorithm, hccl_hi
         hccl_build_order(h->b, h->rails.order);
     }
     h->tiers.scale = h->rails.slots;
-    h->round_by_round = linear && (HCCL_HIER_GATHER == data || (way->piped && !h->groups));
+    h->round_by_round =
+        linear
+        && (HCCL_HIER_GATHER == data
+            || (way->piped && !h->groups && shape->even && MOST_ROUND_BY_ROUND >= shape->nnodes));
     return HCCL_OK;
 }
 

@@ -146,24 +146,28 @@ static void gather_rest(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream
                          number);
 }
 
-void hccl_part_scattering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int root,
-                          int base)
+void hccl_part_scattering(hccl_builder_t *b, hccl_exchange_t *x, const hccl_stream_t *s, int count,
+                          int root, int base)
 {
     tree_t t;
 
     if (x->pattern->linear) {
-        hccl_part_scatter(b, &s->team, root, &s->map, base, base);
+        for (int j = 0; j < count; j++) {
+            hccl_part_scatter(b, &s[j].team, root, &s[j].map, base, base);
+        }
         hccl_build_wait(b);
-        hccl_part_gathering(b, x, s, 1, base, root);
+        hccl_part_gathering(b, x, s, count, base, root);
         return;
     }
     if (!open_tree(&t, b, x, s, root)) {
         return;
     }
-    walk(b, x, s, 1, &t, true, base);
+    walk(b, x, s, count, &t, true, base);
     for (int i = 0; i < hccl_exchange_rounds(x); i++) {
-        gather_rest(b, x, s, &t, t.me, ahead_of(&t, t.me, i), base, i);
-        gather_rest(b, x, s, &t, behind(&t, t.me, i), t.me, base, i);
+        for (int j = 0; j < count; j++) {
+            gather_rest(b, x, &s[j], &t, t.me, ahead_of(&t, t.me, i), base, i);
+            gather_rest(b, x, &s[j], &t, behind(&t, t.me, i), t.me, base, i);
+        }
         hccl_build_wait(b);
     }
     free(t.got);

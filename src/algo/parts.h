@@ -126,6 +126,7 @@ typedef struct hccl_rails {
     int units;      /* what is shared out */
     int widest;     /* most positions of one slot of a rail */
     int *cut;       /* [rails + 1] the unit with which a rail begins */
+    int *turn;      /* all: [nnodes] which of the nodes of its size a node is; else NULL */
     int *start;     /* [rails * slots + 1] where slot s of rail r begins: start[r * slots + s] */
     int *member;    /* [rails][nnodes] the ranks that serve a rail */
     int32_t *order; /* [nranks] blocks: for hccl_build_order */

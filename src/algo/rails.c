@@ -145,14 +145,18 @@ static int owner_of(const hccl_rails_t *rails, int node, int rail)
                : rail + hccl_rails_lead(rails, node);
 }
 
-/* The rail on which the block of a node's rank travels: one that the rank serves, if it serves any,
- * and not the same for all nodes. */
+/* The rail on which the block of a node's rank travels: one that the rank serves, if it serves any. Where it
+ * serves several, nodes of one size take turns, by units: so their blocks come to the ranks of the other nodes
+ * in equal numbers. */
 static int rail_of(const hccl_rails_t *rails, int node, int index)
 {
-    if (rails->all || NULL != rails->local) {
-        const int first = hccl_rails_first(rails, node, index);
+    if (NULL != rails->local) {
+        return hccl_rails_first(rails, node, index);
+    }
+    if (rails->all) {
+        const int unit = unit_of(rails, node, index), next = unit_of(rails, node, index + 1);
 
-        return first + node % hccl_rails_count(rails, node, index);
+        return rail_at(rails, unit + rails->turn[node] % (next - unit) + 1) - 1;
     }
     const int size = node_size(rails->shape, node);
     int r = (int) ((long long) index * rails->units / size);
@@ -166,6 +170,20 @@ static int rail_of(const hccl_rails_t *rails, int node, int index)
 int hccl_rails_of(const hccl_rails_t *rails, int rank)
 {
     return rail_of(rails, rails->shape->node_of[rank], rails->shape->local_of[rank]);
+}
+
+/* Each node is given its number among those of its size. HCCL_OK or HCCL_ERR_NOMEM. */
+static int take_turns(hccl_rails_t *rails)
+{
+    const hccl_shape_t *shape = rails->shape;
+    int *seen = calloc((size_t) shape->max_local + 1, sizeof(*seen));
+
+    rails->turn = malloc((size_t) shape->nnodes * sizeof(*rails->turn));
+    for (int v = 0; NULL != seen && NULL != rails->turn && v < shape->nnodes; v++) {
+        rails->turn[v] = seen[node_size(shape, v)]++;
+    }
+    free(seen);
+    return NULL == seen || NULL == rails->turn ? HCCL_ERR_NOMEM : HCCL_OK;
 }
 
 /* Positions of a vector: each rail has its units of it in as many parts as it has slots. */
@@ -243,7 +261,7 @@ int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_who_t who, const int *
         rails->units = common_multiple(shape);
     }
     rails->cut = malloc(((size_t) rails->units + 1) * sizeof(*rails->cut));
-    if (NULL == rails->cut) {
+    if (NULL == rails->cut || (rails->all && HCCL_OK != take_turns(rails))) {
         return HCCL_ERR_NOMEM;
     }
     cut_rails(rails);
@@ -276,6 +294,7 @@ int hccl_rails_make(const hccl_shape_t *shape, hccl_rails_who_t who, const int *
 void hccl_rails_free(hccl_rails_t *rails)
 {
     free(rails->cut);
+    free(rails->turn);
     free(rails->start);
     free(rails->member);
     free(rails->order);

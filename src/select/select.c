@@ -17,7 +17,10 @@ typedef enum {
     WHERE_TIERS,
     WHERE_ODD,
     WHERE_UNEVEN,
-    WHERE_ODD_UNEVEN,
+    WHERE_UNEVEN_QUARTER,
+    WHERE_UNEVEN_THIRD,
+    WHERE_UNEVEN_TWICE,
+    WHERE_ODD_TWICE,
     WHERE_MIXED,
     WHERE_MANY,
     WHERE_FLAT,
@@ -69,6 +72,12 @@ int hccl_select_force(hccl_coll_t coll, const char *name, char *names, size_t le
     return HCCL_ERR_ARG;
 }
 
+/* Whether the largest node has at least large / small times the ranks of the smallest one. */
+static bool differ_by(const hccl_shape_t *shape, int large, int small)
+{
+    return (long long) shape->max_local * small >= (long long) shape->min_local * large;
+}
+
 static bool applies(const rule_t *rule, const hccl_query_t *query)
 {
     const hccl_shape_t *shape = query->c->shape;
@@ -89,8 +98,14 @@ static bool applies(const rule_t *rule, const hccl_query_t *query)
         return is_odd && shape->nnodes >= rule->least;
     case WHERE_UNEVEN:
         return !shape->even && shape->nnodes >= rule->least;
-    case WHERE_ODD_UNEVEN:
-        return is_odd && !shape->even && shape->nnodes >= rule->least;
+    case WHERE_UNEVEN_QUARTER:
+        return differ_by(shape, 5, 4) && shape->nnodes >= rule->least;
+    case WHERE_UNEVEN_THIRD:
+        return differ_by(shape, 4, 3) && shape->nnodes >= rule->least;
+    case WHERE_UNEVEN_TWICE:
+        return differ_by(shape, 2, 1) && shape->nnodes >= rule->least;
+    case WHERE_ODD_TWICE:
+        return is_odd && differ_by(shape, 2, 1) && shape->nnodes >= rule->least;
     case WHERE_MIXED:
         return !is_one && !shape->contiguous && shape->nnodes >= rule->least;
     case WHERE_MANY:

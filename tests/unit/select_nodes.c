@@ -14,10 +14,13 @@
 static void odd_numbers_of_nodes_send_no_more(void **state)
 {
     (void) state;
-    expect("hier_nb", HCCL_COLL_ALLREDUCE, "node:3 rank:2", 32 << 10, true);
+    expect("hier_pipeline", HCCL_COLL_ALLREDUCE, "node:3 rank:2", 32 << 10, true);
     expect("hier_nb", HCCL_COLL_ALLREDUCE, "node:7 rank:2", 8 << 10, true);
     expect("hier_rd_slices", HCCL_COLL_ALLREDUCE, "node:8 rank:2", 8 << 10, true);
-    expect("hier_rhd", HCCL_COLL_ALLREDUCE, "node:4 rank:2", 64 << 10, true);
+    expect("hier_pipeline", HCCL_COLL_ALLREDUCE, "node:4 rank:2", 64 << 10, true);
+    expect("hier_nb", HCCL_COLL_ALLREDUCE, "node:9 rank:2", 64 << 10, true);
+    expect("hier_rhd", HCCL_COLL_ALLREDUCE, "node:16 rank:2", 64 << 10, true);
+    expect("hier_radix", HCCL_COLL_ALLREDUCE, "node:3 rank:2", 4 << 10, true);
     expect("hier_pipeline", HCCL_COLL_ALLREDUCE, "node:3 rank:2", 1 << 20, true);
     expect("nb", HCCL_COLL_ALLREDUCE, "node:6", 64 << 10, true);
     expect("rhd", HCCL_COLL_ALLREDUCE, "node:8", 64 << 10, true);
@@ -29,11 +32,13 @@ static void odd_numbers_of_nodes_send_no_more(void **state)
 static void many_nodes_take_few_rounds(void **state)
 {
     (void) state;
-    expect("hier_nhr", HCCL_COLL_ALLREDUCE, "node:24 rank:2", 512 << 10, true);
-    expect("hier_ring", HCCL_COLL_ALLREDUCE, "node:24 rank:2", 16 << 20, true);
+    expect("hier_pipeline", HCCL_COLL_ALLREDUCE, "node:24 rank:2", 512 << 10, true);
+    expect("hier_pipeline", HCCL_COLL_ALLREDUCE, "node:24 rank:2", 16 << 20, true);
     expect("hier_nhr", HCCL_COLL_ALLREDUCE, "node:257 rank:2", 16 << 20, true);
     expect("hier_pipeline", HCCL_COLL_ALLREDUCE, "node:8 rank:2", 16 << 20, true);
-    expect("hier_rhd", HCCL_COLL_ALLREDUCE, "node:16 rank:2", 16 << 20, true);
+    expect("hier_pipeline", HCCL_COLL_ALLREDUCE, "node:16 rank:2", 16 << 20, true);
+    expect("hier_rhd", HCCL_COLL_ALLREDUCE, "node:32 rank:2", 16 << 20, true);
+    expect("hier_rhd", HCCL_COLL_ALLREDUCE, "node:8 rank:2", 512 << 10, true);
     expect("hier_pipeline", HCCL_COLL_ALLREDUCE, "node:7 rank:2", 8 << 20, true);
     expect("hier_nhr", HCCL_COLL_ALLREDUCE, "node:7 rank:2", 64 << 10, true);
     expect("hier_nhr", HCCL_COLL_ALLGATHER, "node:8 rank:2", 4 << 10, true);
@@ -52,18 +57,24 @@ static void bcast_to_many_nodes_has_no_long_chain(void **state)
 {
     (void) state;
     expect("hier_chain", HCCL_COLL_BCAST, "node:2 rank:2", 64 << 10, true);
-    expect("hier_double_tree", HCCL_COLL_BCAST, "node:3 rank:2", 32 << 10, true);
-    expect("hier_tree", HCCL_COLL_BCAST, "node:4 rank:2", 4 << 10, true);
+    expect("hier_scatter_ring", HCCL_COLL_BCAST, "node:3 rank:2", 32 << 10, true);
+    expect("hier_double_tree", HCCL_COLL_BCAST, "node:3 rank:2", 128 << 10, true);
+    expect("hier_tree4", HCCL_COLL_BCAST, "node:4 rank:2", 4 << 10, true);
     expect("hier_scatter_nb", HCCL_COLL_BCAST, "node:4 rank:2", 64 << 10, true);
     expect("hier_tree4", HCCL_COLL_BCAST, "node:5 rank:2", 4 << 10, true);
     expect("hier_scatter_nb", HCCL_COLL_BCAST, "node:16 rank:2", 128 << 10, true);
-    expect("hier_chain", HCCL_COLL_BCAST, "node:8 rank:2", 256 << 10, true);
-    expect("hier_double_tree", HCCL_COLL_BCAST, "node:16 rank:2", 256 << 10, true);
+    expect("hier_scatter_nb", HCCL_COLL_BCAST, "node:8 rank:2", 256 << 10, true);
+    expect("hier_scatter_nb", HCCL_COLL_BCAST, "node:16 rank:2", 256 << 10, true);
     expect("hier_chain", HCCL_COLL_BCAST, "node:16 rank:2", 1 << 20, true);
     expect("hier_double_tree", HCCL_COLL_BCAST, "node:32 rank:2", 512 << 10, true);
     expect("hier_tree", HCCL_COLL_BCAST, "node:32 rank:2", 4 << 10, true);
     expect("hier_double_tree", HCCL_COLL_BCAST, "node:64 rank:2", 2 << 20, true);
     expect("hier_chain", HCCL_COLL_BCAST, "node:64 rank:2", 4 << 20, true);
+    expect("tree", HCCL_COLL_BCAST, "node:16", 1 << 10, true);
+    expect("scatter_nb", HCCL_COLL_BCAST, "node:16", 64 << 10, true);
+    expect("scatter_ring", HCCL_COLL_BCAST, "node:8", 256 << 10, true);
+    expect("chain", HCCL_COLL_BCAST, "node:16", 1 << 20, true);
+    expect("scatter_nb", HCCL_COLL_BCAST, "node:64", 1 << 20, true);
 }
 
 static void reduce_from_many_nodes_has_no_long_chain(void **state)
@@ -88,12 +99,17 @@ static void nodes_of_different_size_use_all_ranks(void **state)
 {
     (void) state;
     expect("hier_ahc_pipeline", HCCL_COLL_ALLREDUCE, "node:3 rank:(1,2,3)", 1 << 20, true);
-    expect("hier_ahc_nhr", HCCL_COLL_ALLREDUCE, "node:3 rank:(1,2,3)", 16 << 10, true);
+    expect("hier_ahc_pipeline", HCCL_COLL_ALLREDUCE, "node:3 rank:(1,2,3)", 16 << 10, true);
     expect("hier_ahc_nhr", HCCL_COLL_ALLREDUCE, "node:8 rank:(1,2,3,1,2,3,1,2)", 64 << 10, true);
     expect("hier_ahc_nb", HCCL_COLL_ALLREDUCE, "node:9 rank:(1,2,3,1,2,3,1,2,3)", 64 << 10, true);
     expect("hier_ahc_pipeline", HCCL_COLL_ALLREDUCE, "node:9 rank:(1,2,3,1,2,3,1,2,3)", 1 << 20,
            true);
-    expect("hier_ahc", HCCL_COLL_ALLREDUCE, "node:9 rank:(1,2,3,1,2,3,1,2,3)", 2 << 20, true);
+    expect("hier_ahc_pipeline", HCCL_COLL_ALLREDUCE, "node:9 rank:(1,2,3,1,2,3,1,2,3)", 2 << 20,
+           true);
+    expect("hier_ahc_pipeline", HCCL_COLL_ALLREDUCE, "node:4 rank:(5,5,5,4)", 1 << 20, true);
+    expect("hier_pipeline", HCCL_COLL_ALLREDUCE, "node:4 rank:(6,6,6,5)", 1 << 20, true);
+    expect("hier_ahc_scatter_nb", HCCL_COLL_BCAST, "node:4 rank:(2,2,2,1)", 64 << 10, true);
+    expect("hier_scatter_nb", HCCL_COLL_BCAST, "node:4 rank:(3,3,3,2)", 64 << 10, true);
     expect("hier_ahc_pipeline", HCCL_COLL_REDUCE_SCATTER, "node:3 rank:(1,2,3)", 64 << 10, true);
     expect("hier_ahc_pipeline", HCCL_COLL_REDUCE_SCATTER, "node:3 rank:(1,2,3)", 64, true);
     expect("hier_nb", HCCL_COLL_REDUCE_SCATTER, "node:6 rank:(2,3,2,3,2,3)", 64, true);
