@@ -43,6 +43,18 @@ static inline uint64_t hccl_compat_comm_number(const ompi_communicator_t *comm)
     return comm->c_contextid;
 }
 
+/** Lets references keep an inter-communicator alive. 4.1 marks one whose number is below that of the
+ *  communicator it was made of, and keeps a reference more, for MPI_Finalize; MPI_Comm_free then drops
+ *  references until the marked communicator is gone, those of operations under way too. Takes the mark
+ *  and its reference off. For who knows that the user has not freed it yet. */
+static inline void hccl_compat_keep_comm(ompi_communicator_t *comm)
+{
+    if (OMPI_COMM_IS_EXTRA_RETAIN(comm)) {
+        comm->c_flags &= ~(uint32_t) OMPI_COMM_EXTRA_RETAIN;
+        OBJ_RELEASE(comm);
+    }
+}
+
 /** The text of a parameter's value where that comes from a file, NULL: it does not. index: of the parameter. */
 static inline const char *hccl_compat_text_in_file(int index)
 {

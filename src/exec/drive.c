@@ -186,6 +186,7 @@ hccl_request_t *hccl_drive_request(hccl_comm_t *hc)
         req->req_cancel = NULL;
         req->req_start = start_requests;
         req->req_mpi_object.comm = hc->comm;
+        hccl_compat_keep_comm(hc->comm);
         OBJ_RETAIN(hc->comm);
         if (hc->local_comm != hc->comm) {
             OBJ_RETAIN(hc->local_comm); /* MPI_Comm_free lets go of it at once */

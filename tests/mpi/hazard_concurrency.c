@@ -248,42 +248,95 @@ static void p57_comm(struct hz_ctx *hz)
     free_pending(hz, true);
 }
 
+/* An inter-communicator between even and odd ranks. below: its number is below that of the communicator it
+ * is made of, since two others have become free: the first goes to its own duplicate of that. */
+static MPI_Comm even_odd(struct hz_ctx *hz, bool below)
+{
+    MPI_Comm local, inter, low[2];
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &low[0]);
+    MPI_Comm_dup(MPI_COMM_WORLD, &low[1]);
+    MPI_Comm_split(MPI_COMM_WORLD, hz->rank % 2, hz->rank, &local);
+    for (int i = 0; below && i < 2; i++) {
+        MPI_Comm_free(&low[i]);
+    }
+    MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, 1 - hz->rank % 2, 57, &inter);
+    for (int i = 0; !below && i < 2; i++) {
+        MPI_Comm_free(&low[i]);
+    }
+    MPI_Comm_free(&local);
+    return inter;
+}
+
+enum { P57_COUNT = 50000 };
+
+static void check_even_odd(struct hz_ctx *hz, const int *out, int round)
+{
+    int mine = hz->rank % 2;
+    int others = 0 == mine ? hz->size / 2 : (hz->size + 1) / 2;
+
+    for (int i = 0; i < P57_COUNT; i++) {
+        int want = others * ((1 - mine) * 1000 + i);
+        if (want != out[i]) {
+            HZ_CHECK(hz, false, "round %d, element %d: %d instead of %d", round, i, out[i], want);
+            break;
+        }
+    }
+}
+
+/* Freed with an operation under way, and with a persistent one that has yet to start. */
+static void use_freed(struct hz_ctx *hz, bool below)
+{
+    struct hz_buf in = hz_buf_new(P57_COUNT * sizeof(int));
+    struct hz_buf out = hz_buf_new(P57_COUNT * sizeof(int));
+
+    for (int i = 0; i < P57_COUNT; i++) {
+        hz_ints(&in)[i] = hz->rank % 2 * 1000 + i;
+    }
+    for (int round = 0; round < 20; round++) {
+        MPI_Comm inter = even_odd(hz, below);
+        MPI_Request request;
+        if (round % hz->size == hz->rank) {
+            hz_sleep_us(1000);
+        }
+        memset(out.data, HZ_FILLER, out.size);
+        MPI_Iallreduce(in.data, out.data, P57_COUNT, MPI_INT, MPI_SUM, inter, &request);
+        MPI_Comm_free(&inter);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check_even_odd(hz, hz_ints(&out), round);
+    }
+    MPI_Comm inter = even_odd(hz, below);
+    MPI_Request request;
+    MPIX_Allreduce_init(in.data, out.data, P57_COUNT, MPI_INT, MPI_SUM, inter, MPI_INFO_NULL,
+                        &request);
+    MPI_Comm_free(&inter);
+    for (int round = 20; round < 23; round++) {
+        memset(out.data, HZ_FILLER, out.size);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check_even_odd(hz, hz_ints(&out), round);
+    }
+    MPI_Request_free(&request);
+    hz_buf_end(hz, &in, "input");
+    hz_buf_end(hz, &out, "result");
+}
+
 /* MPI_Comm_free of an inter-communicator lets go of the communicator of the local group at once, which
  * the operation still uses. */
 static void p57_inter(struct hz_ctx *hz)
 {
-    enum { COUNT = 50000 };
-    struct hz_buf in = hz_buf_new(COUNT * sizeof(int));
-    struct hz_buf out = hz_buf_new(COUNT * sizeof(int));
-    int mine = hz->rank % 2;
-    int others = 0 == mine ? hz->size / 2 : (hz->size + 1) / 2;
+    use_freed(hz, false);
+}
 
-    for (int round = 0; round < 20; round++) {
-        MPI_Comm local, inter;
-        MPI_Request request;
-        MPI_Comm_split(MPI_COMM_WORLD, mine, hz->rank, &local);
-        MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, 1 - mine, 57, &inter);
-        MPI_Comm_free(&local);
-        for (int i = 0; i < COUNT; i++) {
-            hz_ints(&in)[i] = mine * 1000 + i;
-        }
-        if (round % hz->size == hz->rank) {
-            hz_sleep_us(1000);
-        }
-        MPI_Iallreduce(in.data, out.data, COUNT, MPI_INT, MPI_SUM, inter, &request);
-        MPI_Comm_free(&inter);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-        for (int i = 0; i < COUNT; i++) {
-            int want = others * ((1 - mine) * 1000 + i);
-            if (want != hz_ints(&out)[i]) {
-                HZ_CHECK(hz, false, "round %d, element %d: %d instead of %d", round, i,
-                         hz_ints(&out)[i], want);
-                break;
-            }
-        }
-    }
-    hz_buf_end(hz, &in, "input");
-    hz_buf_end(hz, &out, "result");
+/* And one that nobody frees, for MPI_Finalize. */
+static void p57_below(struct hz_ctx *hz)
+{
+    MPI_Comm left = even_odd(hz, true);
+    MPI_Request request;
+
+    MPI_Ibarrier(left, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    use_freed(hz, true);
 }
 
 /* Started in one order, completed in another on every rank. */
@@ -387,9 +440,11 @@ static void p60(struct hz_ctx *hz)
 int main(int argc, char **argv)
 {
     static const struct hz_test tests[] = {
-        {"P53", 2, p53}, {"P53b", 2, p53_others}, {"P54", 1, p54},       {"P54b", 1, p54_blocking},
-        {"P55", 2, p55}, {"P57", 2, p57},         {"P57b", 2, p57_comm}, {"P57c", 2, p57_inter},
-        {"P58", 2, p58}, {"P59", 2, p59},         {"P60", 2, p60},       {NULL, 0, NULL},
+        {"P53", 2, p53},           {"P53b", 2, p53_others}, {"P54", 1, p54},
+        {"P54b", 1, p54_blocking}, {"P55", 2, p55},         {"P57", 2, p57},
+        {"P57b", 2, p57_comm},     {"P57c", 2, p57_inter},  {"P57d", 2, p57_below},
+        {"P58", 2, p58},           {"P59", 2, p59},         {"P60", 2, p60},
+        {NULL, 0, NULL},
     };
 
     return hz_main(argc, argv, MPI_THREAD_SINGLE, tests);
