@@ -11,6 +11,9 @@
 
 #define LINE_BYTES ((size_t) 128)
 
+/* Where in a line the word of questions is. */
+#define QUESTION_AT ((size_t) 64)
+
 /* ---- memory ----------------------------------------------------------------------------------- */
 
 static size_t slot_bytes_of(const hccl_verbs_t *v, int channel)
@@ -92,7 +95,9 @@ static bool set_channel(hccl_verbs_peer_t *peer, int number)
     ch->number = number;
     ch->slot_bytes = slot_bytes_of(peer->v, number);
     ch->credit = (uint64_t *) base;
+    ch->asked = (uint64_t *) (base + QUESTION_AT);
     ch->report = (uint64_t *) (base + LINE_BYTES);
+    ch->question = (uint64_t *) (base + LINE_BYTES + QUESTION_AT);
     ch->in = base + 2 * LINE_BYTES;
     ch->out = ch->in + slots * ch->slot_bytes;
     ch->last = &ch->waiting;
@@ -288,6 +293,10 @@ static void resume(hccl_verbs_channel_t *ch)
     uint64_t at = arena_offset(peer->v, ch->number);
     ch->remote = peer->theirs.arena + at + 2 * LINE_BYTES;
     ch->remote_credit = peer->theirs.arena + at;
+    ch->remote_asked = peer->theirs.arena + at + QUESTION_AT;
+    ch->lost = 0;
+    ch->told_then = ch->told;
+    ch->told_since = hccl_verbs_now();
     ch->requests = 0;
     ch->done = 0;
     ch->signalled = 0;

@@ -12,6 +12,7 @@
  *   verbs_ring.c     rings: from items that wait to work requests
  *   verbs_send.c     the sender's side of messages
  *   verbs_receive.c  the receiver's
+ *   verbs_credit.c   when what tells of free slots is lost
  *   verbs_poll.c     completions
  *   verbs_sleep.c    sleep until there is one
  */
@@ -124,6 +125,20 @@ typedef struct hccl_verbs_channel {
     uint64_t done;      /* known to be done */
     uint64_t signalled; /* the last one that will tell */
     int receives;       /* posted for receiving */
+
+    /* Questions (verbs_credit.c): mine for slots of the ring into which I send, and the peer's for the other. A
+     * word is the count of questions, and below it the low half of `freed`. */
+    uint64_t *question;    /* I write mine from here */
+    uint64_t remote_asked; /* there, */
+    uint32_t questions;    /* so many */
+    uint64_t stuck_since;  /* ms: since when I wait for slots, 0: I do not, */
+    uint64_t stuck_freed;  /* at this count */
+    uint64_t *asked;       /* the peer writes its own here */
+    uint64_t heard;        /* the last one that was answered */
+    uint64_t told_then;    /* `told` at the last look, or answer, */
+    uint64_t told_since;   /* ms: since when */
+    int lost;              /* what was told, in a row, and has not arrived */
+    bool must_tell;        /* `consumed` has to be told again */
 } hccl_verbs_channel_t;
 
 /** Where a connection is. */
@@ -300,9 +315,19 @@ void hccl_verbs_acked(hccl_verbs_channel_t *ch, uint64_t upto);
  *  side, becomes nothing. */
 void hccl_verbs_void_places(hccl_verbs_channel_t *ch, uint64_t from);
 
+/** Whether all slots are taken that the peer has, and somebody waits for one. */
+bool hccl_verbs_waits_for_credit(const hccl_verbs_channel_t *ch);
+/** Asks the peer which of its slots are free; tells the peer which of mine are. */
+void hccl_verbs_ask(hccl_verbs_channel_t *ch);
+void hccl_verbs_tell(hccl_verbs_channel_t *ch);
+
+/* verbs_credit.c */
+/** Asks and answers where that is due. */
+void hccl_verbs_look_for_credits(hccl_verbs_peer_t *peer, uint64_t now);
+
 /* verbs_send.c */
 void hccl_verbs_start(hccl_verbs_message_t *message);
-void hccl_verbs_take_place(hccl_verbs_peer_t *peer, const hccl_verbs_place_t *place);
+void hccl_verbs_take_place(hccl_verbs_peer_t *peer, const hccl_verbs_place_t *place, uint64_t room);
 void hccl_verbs_part_arrived(hccl_verbs_message_t *message);
 
 /* verbs_receive.c */

@@ -432,6 +432,9 @@ void hccl_verbs_attend(hccl_verbs_t *v)
     if (now >= v->looked + LOOK_EVERY) {
         v->looked = now;
         for (hccl_verbs_peer_t *peer = v->peers; NULL != peer; peer = peer->next) {
+            if (HCCL_VERBS_CONNECTED == peer->state) {
+                hccl_verbs_look_for_credits(peer, now);
+            }
             if (expects(peer)) {
                 look_for_call(peer);
             }

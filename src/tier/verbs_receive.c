@@ -32,17 +32,24 @@ static void consume(hccl_verbs_channel_t *ch)
 
 /* ---- matched ---------------------------------------------------------------------------------- */
 
+/* Of a message that is longer than there is room for comes what fits, and the error. Returns how much. */
+static size_t take_room(hccl_verbs_message_t *m, size_t bytes)
+{
+    if (bytes > m->bytes) {
+        m->error = HCCL_ERR_ARG;
+        return m->bytes;
+    }
+    return bytes;
+}
+
 static void deliver(hccl_verbs_message_t *m, const hccl_verbs_header_t *h, const char *data)
 {
-    if (h->bytes > m->bytes) {
-        hccl_verbs_end(m, HCCL_ERR_ARG);
-        return;
-    }
-    if (h->bytes > 0) {
-        memcpy(m->data, data, h->bytes);
+    size_t n = take_room(m, h->bytes);
+    if (n > 0) {
+        memcpy(m->data, data, n);
         m->peer->v->count.taken++;
     }
-    hccl_verbs_end(m, HCCL_OK);
+    hccl_verbs_end(m, m->error);
 }
 
 /* Whether a message may stay where it has come. Who reads it there reads all that was asked for. */
@@ -81,7 +88,7 @@ static hccl_verbs_item_t *new_answer(hccl_verbs_peer_t *peer, uint32_t their_id)
     }
     item->kind = HCCL_VERBS_HERE;
     item->their_id = their_id;
-    item->way = HCCL_VERBS_TOO_LONG;
+    item->way = HCCL_VERBS_NO_ROOM;
     return item;
 }
 
@@ -102,12 +109,12 @@ static void give_place(hccl_verbs_message_t *m)
 static void answer(hccl_verbs_message_t *m, const hccl_verbs_header_t *h)
 {
     hccl_verbs_peer_t *peer = m->peer;
-    if (h->bytes > m->bytes) {
+    m->bytes = take_room(m, h->bytes);
+    if (0 == m->bytes) {
         hccl_verbs_queue(&peer->channel[0], new_answer(peer, h->id));
-        hccl_verbs_end(m, HCCL_ERR_ARG);
+        hccl_verbs_end(m, m->error);
         return;
     }
-    m->bytes = h->bytes;
     m->their_id = h->id;
     m->id = ++peer->next_id;
     hccl_verbs_append(&peer->receiving, m);
@@ -367,7 +374,7 @@ static void take_part(hccl_verbs_peer_t *peer, const hccl_verbs_header_t *h, con
     }
     if (complete) {
         hccl_verbs_remove(&peer->receiving, m);
-        hccl_verbs_end(m, HCCL_OK);
+        hccl_verbs_end(m, m->error);
     }
 }
 
@@ -409,7 +416,7 @@ void hccl_verbs_arrived(hccl_verbs_channel_t *ch, uint64_t slot)
         break;
     case HCCL_VERBS_HERE:
         memcpy(&place, data, sizeof(place));
-        hccl_verbs_take_place(ch->peer, &place);
+        hccl_verbs_take_place(ch->peer, &place, h->bytes);
         break;
     case HCCL_VERBS_WRITTEN:
     case HCCL_VERBS_PIECE:

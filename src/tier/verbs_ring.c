@@ -74,6 +74,8 @@ static bool fill(hccl_verbs_channel_t *ch, hccl_verbs_item_t *item)
         h->tag = m->key.tag;
         h->bytes = m->bytes;
         h->id = m->id;
+    } else if (HCCL_VERBS_HERE == item->kind) {
+        h->bytes = NULL == m ? 0 : m->bytes;
     } else if (HCCL_VERBS_PIECE == item->kind) {
         h->id = m->their_id;
         h->bytes = m->done;
@@ -129,7 +131,7 @@ void hccl_verbs_acked(hccl_verbs_channel_t *ch, uint64_t upto)
 /* Whether it tells where something is. */
 static bool names_place(const hccl_verbs_header_t *h)
 {
-    hccl_verbs_place_t place = {.way = HCCL_VERBS_TOO_LONG};
+    hccl_verbs_place_t place = {.way = HCCL_VERBS_NO_ROOM};
     if (HCCL_VERBS_HERE == h->kind) {
         memcpy(&place, h + 1, sizeof(place));
     }
@@ -272,7 +274,7 @@ static uint64_t requests_of(const hccl_verbs_channel_t *ch)
 /* Tells the peer which of its slots are free, where no message of mine has said so for long. */
 static void report(hccl_verbs_channel_t *ch, chain_t *chain)
 {
-    if (ch->consumed - ch->told < slots_of(ch) / 2 || !has_room(ch, 1)) {
+    if ((!ch->must_tell && ch->consumed - ch->told < slots_of(ch) / 2) || !has_room(ch, 1)) {
         return;
     }
     if (chain->n >= ch->peer->v->set.batch && !flush(ch, chain)) {
@@ -280,6 +282,7 @@ static void report(hccl_verbs_channel_t *ch, chain_t *chain)
     }
     *ch->report = ch->consumed;
     ch->told = ch->consumed;
+    ch->must_tell = false;
     (void) request(ch, chain, ch->report, sizeof(*ch->report), ch->peer->mr->lkey,
                    ch->remote_credit, ch->peer->theirs.rkey);
 }
@@ -317,6 +320,30 @@ void hccl_verbs_pump(hccl_verbs_channel_t *ch)
     if (NULL != ch->waiting || ch->posted < ch->filled) {
         v->stalled = true;
     }
+}
+
+bool hccl_verbs_waits_for_credit(const hccl_verbs_channel_t *ch)
+{
+    return NULL != ch->waiting && ch->posted == ch->filled
+           && ch->filled - ch->freed >= slots_of(ch);
+}
+
+void hccl_verbs_ask(hccl_verbs_channel_t *ch)
+{
+    chain_t chain;
+    chain.n = 0;
+    if (has_room(ch, 1)) {
+        *ch->question = (uint64_t) ++ch->questions << 32 | (uint32_t) ch->freed;
+        (void) request(ch, &chain, ch->question, sizeof(*ch->question), ch->peer->mr->lkey,
+                       ch->remote_asked, ch->peer->theirs.rkey);
+        (void) flush(ch, &chain);
+    }
+}
+
+void hccl_verbs_tell(hccl_verbs_channel_t *ch)
+{
+    ch->must_tell = true;
+    hccl_verbs_pump(ch);
 }
 
 void hccl_verbs_pump_all(hccl_verbs_peer_t *peer)

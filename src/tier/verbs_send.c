@@ -133,8 +133,9 @@ static void repeat_end(hccl_verbs_peer_t *peer, const hccl_verbs_place_t *place)
     hccl_verbs_queue(&peer->channel[0], item);
 }
 
-/* The peer has matched what I asked for, and says where it goes. */
-void hccl_verbs_take_place(hccl_verbs_peer_t *peer, const hccl_verbs_place_t *place)
+/* The peer has matched what I asked for, and says where it goes. What does not fit there stays here: it is the
+ * receiver's error, and he reports it. */
+void hccl_verbs_take_place(hccl_verbs_peer_t *peer, const hccl_verbs_place_t *place, uint64_t room)
 {
     hccl_verbs_message_t *m = hccl_verbs_find(peer->sending, place->sender);
     if (NULL == m) {
@@ -147,9 +148,10 @@ void hccl_verbs_take_place(hccl_verbs_peer_t *peer, const hccl_verbs_place_t *pl
     m->their_id = place->receiver;
     m->address = place->address;
     m->rkey = place->rkey;
-    if (HCCL_VERBS_TOO_LONG == place->way) {
+    m->bytes = room < m->bytes ? (size_t) room : m->bytes;
+    if (HCCL_VERBS_NO_ROOM == place->way) {
         hccl_verbs_remove(&peer->sending, m);
-        hccl_verbs_end(m, HCCL_OK); /* it is the receiver's error, and he reports it */
+        hccl_verbs_end(m, HCCL_OK);
     } else if (HCCL_VERBS_WRITE == place->way && write_parts(m)) {
         hccl_verbs_pump_all(peer);
     } else if (queue_item(&peer->channel[0], m, HCCL_VERBS_PIECE)) {

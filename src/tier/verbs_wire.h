@@ -90,7 +90,7 @@ typedef struct hccl_verbs_header {
     uint32_t id;       /* ASK, WRITTEN, PIECE */
     uint32_t consumed; /* slots of the other direction's ring that are free again, so far */
     uint32_t parts;    /* WRITTEN */
-    uint64_t bytes;    /* EAGER, ASK: of the message; PIECE: offset */
+    uint64_t bytes;    /* EAGER, ASK: of the message; HERE: that fit; PIECE: offset */
 } hccl_verbs_header_t;
 
 _Static_assert(32 == sizeof(hccl_verbs_header_t), "an 8-byte message goes inline in 40 bytes");
@@ -105,9 +105,9 @@ typedef struct hccl_verbs_place {
 } hccl_verbs_place_t;
 
 typedef enum {
-    HCCL_VERBS_WRITE,   /* by RDMA */
-    HCCL_VERBS_PIECES,  /* in pieces through the ring */
-    HCCL_VERBS_TOO_LONG /* not at all: the receiver has less room */
+    HCCL_VERBS_WRITE,  /* by RDMA */
+    HCCL_VERBS_PIECES, /* in pieces through the ring */
+    HCCL_VERBS_NO_ROOM /* not at all: the receiver has no room */
 } hccl_verbs_way_t;
 
 #endif

@@ -350,6 +350,9 @@ static int modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
     qp->state = attr->qp_state;
     if (IBV_QPS_RTR == attr->qp_state) {
         qp->to = attr->dest_qp_num;
+        fake.to_receive = *attr;
+    } else if (IBV_QPS_RTS == attr->qp_state) {
+        fake.to_send = *attr;
     }
     return 0;
 }
@@ -432,6 +435,14 @@ static void fail(qp_t *qp, enum ibv_wc_status status)
     to_error(qp);
 }
 
+static bool is_dropped(const qp_t *qp)
+{
+    long *left = &fake.drops_words[device_of(qp->qp.pd->context)];
+    bool dropped = 0 != *left;
+    *left -= *left > 0 ? 1 : 0;
+    return dropped;
+}
+
 /* Does the oldest request of a queue pair; false: the receiver is not ready. */
 static bool perform(qp_t *qp)
 {
@@ -454,8 +465,10 @@ static bool perform(qp_t *qp)
     MUST(NULL != r->inlined || allowed(qp->qp.pd, r->sge.lkey, r->sge.addr, r->sge.length, 0));
     MUST(allowed(to->qp.pd, r->wr.wr.rdma.rkey, r->wr.wr.rdma.remote_addr, r->sge.length,
                  IBV_ACCESS_REMOTE_WRITE));
-    memcpy((void *) (uintptr_t) r->wr.wr.rdma.remote_addr,
-           NULL != r->inlined ? r->inlined : (void *) (uintptr_t) r->sge.addr, r->sge.length);
+    if (tells || 8 != r->sge.length || !is_dropped(qp)) {
+        memcpy((void *) (uintptr_t) r->wr.wr.rdma.remote_addr,
+               NULL != r->inlined ? r->inlined : (void *) (uintptr_t) r->sge.addr, r->sge.length);
+    }
     fake.done++;
     if (tells) {
         complete(to, to->receives[to->first], IBV_WC_SUCCESS, IBV_WC_RECV_RDMA_WITH_IMM,

@@ -33,6 +33,11 @@ typedef struct fake {
     bool broken[FAKE_DEVICES];        /* it registers nothing any more */
     bool mute[FAKE_DEVICES];          /* its completions cannot be read any more */
     bool renamed[FAKE_DEVICES];       /* its address has changed */
+    long drops_words
+        [FAKE_DEVICES]; /* writes of 8 bytes without immediate data that it says it has done,
+                                         and has not; -1: all */
+    struct ibv_qp_attr to_receive; /* how a queue pair was connected the last time: to RTR, */
+    struct ibv_qp_attr to_send;    /* to RTS */
     bool no_gid;
     uint32_t longest;   /* request that gets through; 0: of any length */
     bool unreachable;   /* requests fail instead of being done */

@@ -260,32 +260,66 @@ static void empty_messages(void **state)
     world_end();
 }
 
+/* Of a message that is longer than there is room for, what fits comes, and an error: whether it is in a slot of
+ * the ring, written in parts or in pieces, and whoever is first. */
 static void too_long(void **state)
 {
-    static char a[5001], b[5001];
+    static const size_t lengths[] = {1, 100, EAGER, EAGER + 1, 5000, 40000};
+    static char a[40000], b[40001];
+    hccl_verbs_settings_t set = world_usual;
     (void) state;
-    world_begin(2, &world_usual, 6, 1);
-    for (int early = 0; early < 2; early++) {
-        for (size_t bytes = 100; bytes <= 5000; bytes *= 50) {
-            hccl_verbs_message_t *s = NULL, *r = NULL;
-            memset(b, 1, sizeof(b));
-            if (1 == early) {
-                s = world_send(0, 1, 5, a, bytes);
-                world_settle();
-            }
-            r = world_receive(1, 0, 5, b, bytes - 1);
-            s = NULL == s ? world_send(0, 1, 5, a, bytes) : s;
-            assert_int_equal(HCCL_ERR_ARG, world_await(r));
-            assert_int_equal(HCCL_OK, world_await(s));
-            assert_int_equal(1, b[bytes - 1]);
-            /* Less than there is room for is none. */
-            r = world_receive(1, 0, 6, b, bytes + 1);
-            s = world_send(0, 1, 6, a, bytes);
-            assert_int_equal(HCCL_OK, world_await(r));
-            assert_int_equal(HCCL_OK, world_await(s));
-            assert_int_equal(1, b[bytes]);
-        }
+    for (size_t i = 0; i < sizeof(a); i++) {
+        a[i] = (char) (i * 7 + i / 256 + 3);
     }
+    for (int turn = 0; turn < 12; turn++) {
+        bool early = 0 != turn % 2, in_pieces = 0 != turn / 2 % 2;
+        set.channels = 1 + turn / 4;
+        world_begin(2, &set, 6 + (uint32_t) turn, 1);
+        world_connect();
+        fake.lock_limit = in_pieces ? fake.locked : 0;
+        for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+            size_t bytes = lengths[i];
+            const size_t rooms[] = {0, 1, bytes / 3, bytes - 1, bytes, bytes + 1};
+            for (int k = 0; k < 6; k++) {
+                size_t room = rooms[k], comes = bytes < room ? bytes : room;
+                hccl_verbs_message_t *s = NULL, *r = NULL;
+                memset(b, 1, sizeof(b));
+                if (early) {
+                    s = world_send(0, 1, 5, a, bytes);
+                    world_settle();
+                }
+                r = world_receive(1, 0, 5, b, room);
+                s = NULL == s ? world_send(0, 1, 5, a, bytes) : s;
+                assert_int_equal(bytes > room ? HCCL_ERR_ARG : HCCL_OK, world_await(r));
+                assert_int_equal(HCCL_OK, world_await(s));
+                assert_memory_equal(a, b, comes);
+                assert_int_equal(1, b[comes]);
+            }
+        }
+        world_end();
+    }
+}
+
+/* How queue pairs are connected is what the settings say. */
+static void attributes(void **state)
+{
+    hccl_verbs_settings_t set = world_usual;
+    (void) state;
+    set.traffic_class = 104;
+    set.service_level = 3;
+    set.timeout = 13;
+    set.retries = 5;
+    world_begin(2, &set, 5, 1);
+    world_connect();
+    const struct ibv_ah_attr *ah = &fake.to_receive.ah_attr;
+    assert_int_equal(104, ah->grh.traffic_class);
+    assert_int_equal(3, ah->sl);
+    assert_int_equal(3, ah->grh.sgid_index);
+    assert_int_equal(1, ah->is_global);
+    assert_int_equal(1, ah->port_num);
+    assert_int_equal(IBV_MTU_1024, fake.to_receive.path_mtu);
+    assert_int_equal(13, fake.to_send.timeout);
+    assert_int_equal(5, fake.to_send.retry_cnt);
     world_end();
 }
 
@@ -561,12 +595,12 @@ int main(void)
         cmocka_unit_test(offered_memory), cmocka_unit_test(offered_memory_and_faults),
         cmocka_unit_test(many_channels),  cmocka_unit_test(chains),
         cmocka_unit_test(order_and_tags), cmocka_unit_test(empty_messages),
-        cmocka_unit_test(too_long),       cmocka_unit_test(credits),
-        cmocka_unit_test(any_order),      cmocka_unit_test(any_fault),
-        cmocka_unit_test(little_memory),  cmocka_unit_test(unusable_ports),
-        cmocka_unit_test(refused),        cmocka_unit_test(lost),
-        cmocka_unit_test(cancelled),      cmocka_unit_test(sleeps),
-        cmocka_unit_test(pairs),
+        cmocka_unit_test(too_long),       cmocka_unit_test(attributes),
+        cmocka_unit_test(credits),        cmocka_unit_test(any_order),
+        cmocka_unit_test(any_fault),      cmocka_unit_test(little_memory),
+        cmocka_unit_test(unusable_ports), cmocka_unit_test(refused),
+        cmocka_unit_test(lost),           cmocka_unit_test(cancelled),
+        cmocka_unit_test(sleeps),         cmocka_unit_test(pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
