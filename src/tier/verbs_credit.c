@@ -37,13 +37,14 @@ static void ask_if_stuck(hccl_verbs_channel_t *ch, uint64_t now)
     }
 }
 
+/* Once may be a link that was down for as long; twice in a row is not. */
 static void tell_lost(const hccl_verbs_channel_t *ch, uint32_t knows)
 {
     const hccl_verbs_peer_t *peer = ch->peer;
     const hccl_verbs_card_t *mine = &peer->port->card;
     const hccl_verbs_card_t *theirs = &peer->ports.card[peer->theirs_at];
-    hccl_log_warn(
-        "rank %d was told that %u of its messages have been taken, but knows of %u, though the "
+    void (*say)(const char *, ...) = 1 == ch->lost ? hccl_log_info : hccl_log_warn;
+    say("rank %d was told that %u of its messages have been taken, but knows of %u, though the "
         "queue "
         "pair (%s/%d to its %s/%d) has status: %s. It is told again, and after %d times the "
         "connection is made again. Check both adapters (firmware, errors in dmesg and in "
@@ -72,7 +73,7 @@ static void answer(hccl_verbs_channel_t *ch, uint64_t now)
         return;
     }
     ch->lost = behind ? ch->lost + 1 : 0;
-    if (1 == ch->lost) {
+    if (1 == ch->lost || 2 == ch->lost) {
         tell_lost(ch, knows);
     }
     if (ch->lost >= MOST_LOST) {

@@ -93,5 +93,12 @@ done
 topology="node:2 core:2" job 4 "$programs/roce/wire" $calls 4/bcast:8 4/allreduce:8 4/barrier:0 4/allreduce:1024
 judge "counts: results of two nodes of two ranks"
 short_ones 4
+
+# What the variables say reaches the queue pairs.
+export HCCL_RDMA_TC=104 HCCL_RDMA_SL=3 HCCL_RDMA_TIMEOUT=15 HCCL_RDMA_RETRY_CNT=5
+job 2 "$programs/roce/attributes"
+unset HCCL_RDMA_TC HCCL_RDMA_SL HCCL_RDMA_TIMEOUT HCCL_RDMA_RETRY_CNT
+judge "counts: HCCL_RDMA_TC, SL, TIMEOUT and RETRY_CNT reach the queue pairs" \
+    "$([[ 2 == "$(grep -c '^attributes 104 3 15 5$' <<<"$said")" ]] || grep -m1 '^attributes' <<<"$said" || echo "no queue pair")"
 judge_left counts
 hccl_finish

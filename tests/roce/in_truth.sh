@@ -34,5 +34,9 @@ compare 4 605 $((50 * long)) --mca coll_hccl_rdma_qps_per_connection 2 \
     --mca coll_hccl_rdma_multi_qp_threshold 4
 compare 2 606 $((100 * long)) --mca coll_hccl_rdma_slots 4 --mca coll_hccl_rdma_eager 64 \
     --mca coll_hccl_rdma_batch 1
+# What both ends of a message see differently: what fits, and an error.
+job 2 "$programs/mpi/hazard_errors" -t P84c,P84d
+judge "truth: messages that are longer than their receives" \
+    "$([[ 2 == "$(grep -cE '^ok P84[cd]' <<<"$said")" && 0 != "$(counted messages)" ]] || echo "not both have passed")"
 judge_left truth
 hccl_finish
