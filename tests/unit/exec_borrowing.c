@@ -8,40 +8,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "algo/algo.h"
 #include "exec/borrowing.h"
 #include "select/select.h"
-
-enum { MOST_STEPS = 12 };
-
-/* A plan of steps alone. */
-static hccl_step_t steps[MOST_STEPS];
-static hccl_source_t sources[2 * MOST_STEPS];
-static hccl_plan_t plan;
-
-static void begin(void)
-{
-    memset(steps, 0, sizeof(steps));
-    memset(sources, 0, sizeof(sources));
-    memset(&plan, 0, sizeof(plan));
-    plan.npub = 4;
-    plan.steps = steps;
-    plan.sources = sources;
-}
-
-static hccl_step_t *step(hccl_step_kind_t kind, int base, int first, int count)
-{
-    hccl_step_t *s = &steps[plan.nsteps++];
-    s->kind = (uint8_t) kind;
-    s->base = (uint8_t) base;
-    s->first = first;
-    s->count = count;
-    return s;
-}
+#include "bare_steps.h"
 
 static void source(hccl_step_t *s, int peer, int base, int first)
 {
