@@ -172,6 +172,16 @@ static int check_ports(void)
     return OMPI_SUCCESS;
 }
 
+/* Which of words[0] to words[last] a text is; -1: none. */
+static int word_of(const char *const *words, int last, const char *text)
+{
+    int i = last;
+    while (i >= 0 && (NULL == text || 0 != strcmp(text, words[i]))) {
+        i--;
+    }
+    return i;
+}
+
 static const char *const rdma_names[] = {
     [HCCL_RDMA_OFF] = "off",
     [HCCL_RDMA_AUTO] = "auto",
@@ -180,12 +190,7 @@ static const char *const rdma_names[] = {
 
 hccl_rdma_use_t hccl_params_rdma(void)
 {
-    int i = HCCL_RDMA_ON;
-    while (i > HCCL_RDMA_UNKNOWN
-           && (NULL == hccl_params.rdma || 0 != strcmp(hccl_params.rdma, rdma_names[i]))) {
-        i--;
-    }
-    return (hccl_rdma_use_t) i;
+    return (hccl_rdma_use_t) word_of(rdma_names, HCCL_RDMA_ON, hccl_params.rdma);
 }
 
 static int check_rdma(void)
@@ -231,13 +236,8 @@ static const char *const zero_copy_names[] = {
 
 hccl_zero_copy_t hccl_params_zero_copy(void)
 {
-    int i = HCCL_ZERO_COPY_ALWAYS;
-    while (i > HCCL_ZERO_COPY_UNKNOWN
-           && (NULL == hccl_params.zero_copy
-               || 0 != strcmp(hccl_params.zero_copy, zero_copy_names[i]))) {
-        i--;
-    }
-    return (hccl_zero_copy_t) i;
+    return (hccl_zero_copy_t) word_of(zero_copy_names, HCCL_ZERO_COPY_ALWAYS,
+                                      hccl_params.zero_copy);
 }
 
 static int check_zero_copy(void)
@@ -258,12 +258,7 @@ static const char *const land_names[] = {
 
 hccl_land_t hccl_params_land(void)
 {
-    int i = HCCL_LAND_ALWAYS;
-    while (i > HCCL_LAND_UNKNOWN
-           && (NULL == hccl_params.land || 0 != strcmp(hccl_params.land, land_names[i]))) {
-        i--;
-    }
-    return (hccl_land_t) i;
+    return (hccl_land_t) word_of(land_names, HCCL_LAND_ALWAYS, hccl_params.land);
 }
 
 static int check_land(void)
