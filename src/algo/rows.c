@@ -44,18 +44,7 @@ void hccl_rows_free(hccl_rows_t *rows)
 
 int hccl_rows_of(const hccl_rows_t *rows, int run)
 {
-    int low = 0, high = rows->n;
-
-    while (low + 1 < high) {
-        const int middle = (low + high) / 2;
-
-        if (rows->begin[middle] <= run) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return hccl_runs_holding(rows->begin, rows->n, run);
 }
 
 /* The place of a node's first run that is not before a row; past the node's last one: there is none. */

@@ -63,20 +63,25 @@ void hccl_runs_free(hccl_runs_t *runs)
     free(runs->first);
 }
 
-int hccl_runs_of(const hccl_runs_t *runs, int rank)
+int hccl_runs_holding(const int *begin, int n, int value)
 {
-    int low = 0, high = runs->n;
+    int low = 0, high = n;
 
     while (low + 1 < high) {
         const int middle = (low + high) / 2;
 
-        if (runs->first[middle] <= rank) {
+        if (begin[middle] <= value) {
             low = middle;
         } else {
             high = middle;
         }
     }
     return low;
+}
+
+int hccl_runs_of(const hccl_runs_t *runs, int rank)
+{
+    return hccl_runs_holding(runs->first, runs->n, rank);
 }
 
 void hccl_runs_more(hccl_builder_t *b, int dst, int first, int count, int number)

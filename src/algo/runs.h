@@ -24,6 +24,9 @@ typedef struct hccl_runs {
 HCCL_CHECKED int hccl_runs_make(const hccl_shape_t *shape, hccl_runs_t *runs);
 void hccl_runs_free(hccl_runs_t *runs);
 
+/** Which of n ranges, which begin at begin[0] <= begin[1] ..., holds a value. */
+int hccl_runs_holding(const int *begin, int n, int value);
+
 /** The run of a rank. */
 int hccl_runs_of(const hccl_runs_t *runs, int rank);
 
