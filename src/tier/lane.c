@@ -29,6 +29,9 @@ void hccl_lane_init(hccl_lane_t *lane, uint64_t nslots, size_t slot_bytes)
 
 static void forget(hccl_lane_t *lane)
 {
+    if (NULL != lane->regions) {
+        hccl_region_release(lane->regions, lane->nlocal);
+    }
     free(lane->cells);
     free(lane->regions);
     free(lane->heaps);

@@ -44,7 +44,9 @@ typedef struct mapping {
     uint64_t nonce;
     size_t size;
     hccl_region_head_t *base;
-    char *heap; /* the peer's heap, NULL: not mapped */
+    int pid, fd; /* where the owner has it */
+    int users;   /* calls of hccl_region_map without hccl_region_release */
+    char *heap;  /* the peer's heap, NULL: not mapped */
     hccl_heap_card_t heap_card;
     hccl_xpmem_peer_t *memory; /* the peer's memory, NULL: not seen */
 } mapping_t;
@@ -60,6 +62,7 @@ static struct {
     free_cell_t *free_cells;
     closed_cell_t *closed_cells;
     mapping_t *mappings;
+    bool grown; /* a region was mapped since unused mappings were looked through */
 } region = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 /* ftruncate beyond RLIMIT_FSIZE would end the process by a signal. */
@@ -152,19 +155,25 @@ char *hccl_region_cells(size_t *bytes)
     return cells;
 }
 
+/* Takes a mapping off the list it is linked in. */
+static void unmap(mapping_t **at)
+{
+    mapping_t *m = *at;
+    *at = m->next;
+    if (NULL != m->heap) {
+        hccl_heap_unmap(m->heap, &m->heap_card);
+    }
+    if (NULL != m->memory) {
+        hccl_xpmem_close(m->memory);
+    }
+    munmap(m->base, m->size);
+    free(m);
+}
+
 void hccl_region_destroy(void)
 {
     while (NULL != region.mappings) {
-        mapping_t *m = region.mappings;
-        region.mappings = m->next;
-        if (NULL != m->heap) {
-            hccl_heap_unmap(m->heap, &m->heap_card);
-        }
-        if (NULL != m->memory) {
-            hccl_xpmem_close(m->memory);
-        }
-        munmap(m->base, m->size);
-        free(m);
+        unmap(&region.mappings);
     }
     while (NULL != region.closed_cells) {
         closed_cell_t *c = region.closed_cells;
@@ -306,11 +315,52 @@ static void sweep(void)
     }
 }
 
+/* Where the owner of a region has it. */
+static void path_of(char path[64], int pid, int fd)
+{
+    snprintf(path, 64, "/proc/%d/fd/%d", pid, fd);
+}
+
+/* Who has gone reads nothing any more. */
+static void forget_reader(const mapping_t *m)
+{
+    for (closed_cell_t *c = region.closed_cells; NULL != c; c = c->next) {
+        for (int i = c->npeers - 1; i >= 0; i--) {
+            const char *cell = (const char *) c->peers[i].cell;
+            if (cell > (const char *) m->base && cell < (const char *) m->base + m->size) {
+                c->peers[i] = c->peers[--c->npeers];
+            }
+        }
+    }
+}
+
+/* Gives back what belongs to processes that have ended. A process can meet any number of others, one
+ * after the other (MPI_Comm_spawn, MPI_Comm_accept); a mapping keeps the memory of its owner. */
+static void unmap_gone(void)
+{
+    mapping_t **at = &region.mappings;
+    while (NULL != *at) {
+        mapping_t *m = *at;
+        char path[64];
+        path_of(path, m->pid, m->fd);
+        if (0 == m->users && 0 != access(path, F_OK)) {
+            forget_reader(m);
+            unmap(at);
+        } else {
+            at = &m->next;
+        }
+    }
+}
+
 int hccl_region_take(uint64_t key, size_t bytes, hccl_cell_ref_t *mine)
 {
     int rc = HCCL_ERR_NOMEM;
     bytes = whole_pages(bytes);
     pthread_mutex_lock(&region.lock);
+    if (region.grown) {
+        region.grown = false;
+        unmap_gone();
+    }
     sweep();
     uint64_t offset = NULL == region.mine ? 0 : take_memory(bytes);
     if (0 != offset) {
@@ -372,7 +422,7 @@ static mapping_t *mapping_of(const hccl_region_card_t *card)
 static hccl_region_head_t *map_peer(const hccl_region_card_t *card)
 {
     char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) card->pid, (int) card->fd);
+    path_of(path, card->pid, card->fd);
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) {
         return NULL;
@@ -406,19 +456,40 @@ int hccl_region_map(const hccl_region_card_t *card, hccl_region_head_t **base)
         hccl_region_head_t *head = map_peer(card);
         m = NULL == head ? NULL : malloc(sizeof(*m));
         if (NULL != m) {
-            *m = (mapping_t){
-                .next = region.mappings, .nonce = card->nonce, .size = card->size, .base = head};
+            *m = (mapping_t){.next = region.mappings,
+                             .nonce = card->nonce,
+                             .size = card->size,
+                             .base = head,
+                             .pid = card->pid,
+                             .fd = card->fd};
             region.mappings = m;
+            region.grown = true;
         } else if (NULL != head) {
             munmap(head, card->size);
         }
     }
     if (NULL != m) {
+        m->users++;
         *base = m->base;
         rc = HCCL_OK;
     }
     pthread_mutex_unlock(&region.lock);
     return rc;
+}
+
+void hccl_region_release(hccl_region_head_t *const *bases, int n)
+{
+    pthread_mutex_lock(&region.lock);
+    for (int i = 0; i < n; i++) {
+        mapping_t *m = NULL == bases[i] ? NULL : region.mappings;
+        while (NULL != m && m->base != bases[i]) {
+            m = m->next;
+        }
+        if (NULL != m) {
+            m->users--;
+        }
+    }
+    pthread_mutex_unlock(&region.lock);
 }
 
 int hccl_region_map_heap(const hccl_region_card_t *card, char **heap)

@@ -65,9 +65,13 @@ void hccl_region_drop(const hccl_cell_ref_t *mine, size_t bytes);
 void hccl_region_close(const hccl_cell_ref_t *mine, size_t bytes, const hccl_cell_ref_t *peers,
                        int n, uint64_t last);
 
-/** Maps a peer's region (once per process; kept until hccl_region_destroy). HCCL_ERR_SYS when that
- *  is not possible. Thread-safe. */
+/** Maps a peer's region, if it is not mapped yet, and counts a user of it. HCCL_ERR_SYS when that is
+ *  not possible. Thread-safe. */
 HCCL_CHECKED int hccl_region_map(const hccl_region_card_t *card, hccl_region_head_t **base);
+
+/** The end of a use of each of n regions; skips NULL and this process's own. Without users a region
+ *  stays mapped for the next one as long as its owner lives, with heap and memory. Thread-safe. */
+void hccl_region_release(hccl_region_head_t *const *bases, int n);
 
 /** Maps the heap of a peer whose region is mapped (once, as that): *heap is where, NULL when the peer
  *  has none. HCCL_ERR_SYS when it has one that cannot be mapped. Thread-safe. */

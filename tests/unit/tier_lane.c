@@ -397,6 +397,83 @@ static void many_lives(int rank)
     }
 }
 
+/* --- Guests --------------------------------------------------------------------------------------- */
+
+/* Regions that this process has mapped, its own too. */
+static int mapped_regions(void)
+{
+    char line[512];
+    int n = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    CHECK(NULL != maps);
+    while (NULL != fgets(line, sizeof(line), maps)) {
+        n += NULL != strstr(line, "/memfd:hccl ") ? 1 : 0;
+    }
+    fclose(maps);
+    return n;
+}
+
+/* Rank 0 meets the others one after the other. Each ends before the next one comes, every other one without
+ * having read or closed anything, as if killed. Rank 0 keeps no more of them than of one. */
+static void guests(int rank)
+{
+    enum { TURN, OPENING, READ };
+    hccl_lane_t lane;
+    hccl_lane_t first;
+    size_t cells = 0;
+    forked_regions(rank, 16 * MIB);
+    for (int guest = 1; guest < forked->size; guest++) {
+        const int pair[2] = {0, guest};
+        const hccl_region_card_t *cards[2];
+        cards_of(pair, 2, cards);
+        if (0 != rank && guest != rank) {
+            continue;
+        }
+        if (0 != rank) {
+            forked_await(TURN, (uint64_t) guest);
+        }
+        hccl_lane_init(&lane, 8, 65536);
+        CHECK(HCCL_OK == hccl_lane_prepare(&lane, 5, 2, 0 == rank ? 0 : 1, cards));
+        atomic_fetch_add(&forked->words[OPENING], 1);
+        if (0 == rank) {
+            atomic_store(&forked->words[TURN], (uint64_t) guest);
+        }
+        forked_await(OPENING, 2 * (uint64_t) guest);
+        CHECK(HCCL_OK == hccl_lane_open(&lane, true, false));
+        if (0 != rank) {
+            check_payload(&lane, await_slot(&lane, 0, 2), 0, 2, 0);
+            atomic_store(&forked->words[READ], (uint64_t) guest);
+            if (0 == guest % 2) {
+                _exit(0);
+            }
+            hccl_lane_acknowledge(&lane, 2);
+            lane.last = 2;
+            hccl_lane_close(&lane);
+            return;
+        }
+        write_payload(&lane, 0, 2, 0);
+        lane.last = 2;
+        forked_await(READ, (uint64_t) guest);
+        while (0 == kill(cards[1]->pid, 0)) {
+            sched_yield();
+        }
+        if (1 == guest) {
+            first = lane; /* in use until the end, whoever lives */
+        } else {
+            hccl_lane_close(&lane);
+        }
+        size_t bytes;
+        (void) hccl_region_cells(&bytes);
+        cells = 2 == guest ? bytes : cells;
+        CHECK(guest < 2 || cells == bytes);
+        CHECK((1 == guest ? 2 : 3) == mapped_regions());
+    }
+    if (0 == rank) {
+        CHECK(NULL != hccl_lane_peek(&first, 0, 2) && NULL == hccl_lane_peek(&first, 1, 2));
+        hccl_lane_close(&first);
+    }
+}
+
 /* --- The list ------------------------------------------------------------------------------------- */
 
 static void rings_of_8(void **state)
@@ -433,6 +510,7 @@ RANKS_TEST(failed_lanes_leave_nothing, 2, failures)
 RANKS_TEST(late_rank_finds_its_lane_by_members, 3, number_used_again_by_others)
 RANKS_TEST(closed_peers_hold_nobody_up, 2, closed_rank_gives_room)
 RANKS_TEST(random_lives_of_communicators, 4, many_lives)
+RANKS_TEST(nothing_is_kept_of_guests, 7, guests)
 
 int main(void)
 {
@@ -445,6 +523,7 @@ int main(void)
         cmocka_unit_test(late_rank_finds_its_lane_by_members),
         cmocka_unit_test(closed_peers_hold_nobody_up),
         cmocka_unit_test(random_lives_of_communicators),
+        cmocka_unit_test(nothing_is_kept_of_guests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
