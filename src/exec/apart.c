@@ -50,8 +50,8 @@ static hccl_step_result_t publish_piece(hccl_exec_t *x, hccl_cursor_t *c, const 
     }
     bool more = piece.ptr + piece.units < block.ptr + block.units;
     hccl_slot_t *slot = hccl_lane_slot(x->lane, tag);
-    hccl_fill(slot, piece.ptr, piece.units, hccl_copy_give(piece.units));
-    hccl_lane_publish(x->lane, slot, tag, x->signature, piece.units | (more ? HCCL_SLOT_MORE : 0));
+    size_t filled = hccl_fill(slot, piece.ptr, piece.units, hccl_copy_give(piece.units));
+    hccl_lane_publish(x->lane, slot, tag, x->signature, filled | (more ? HCCL_SLOT_MORE : 0));
     x->more = x->more || more;
     return HCCL_STEP_DONE;
 }
@@ -80,7 +80,7 @@ static hccl_step_result_t fetch_piece(hccl_exec_t *x, hccl_cursor_t *c, const hc
     }
     bool more = 0 != (slot->bytes & HCCL_SLOT_MORE);
     bool last = piece.ptr + piece.units == block.ptr + block.units;
-    size_t came = slot->bytes & ~HCCL_SLOT_MORE;
+    size_t came = slot->bytes & HCCL_SLOT_LENGTH;
     if (came > piece.units || (more && last)) {
         hccl_exec_fail(x, MPI_ERR_TRUNCATE);
     }

@@ -115,7 +115,7 @@ hccl_step_result_t hccl_parcels_publish(hccl_exec_t *x, hccl_cursor_t *c, const 
     if (step->base >= HCCL_BASE_TMP) {
         hccl_box_t *box = hccl_box_at(x, c, step->base, step->first);
         bytes = hccl_box_close(x, box);
-        hccl_fill(slot, (const char *) box, bytes, hccl_copy_give(bytes));
+        bytes = hccl_fill(slot, (const char *) box, bytes, hccl_copy_give(bytes));
         hccl_lane_publish(x->lane, slot, tag, x->signature, bytes);
         return HCCL_STEP_DONE;
     }

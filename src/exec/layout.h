@@ -76,17 +76,24 @@ static inline void hccl_copy(char *to, const char *from, size_t n, hccl_copy_fn_
     }
 }
 
-/** Copies n > 0 bytes to a slot; copy: of hccl_copy_give. The flag line comes last: who waits for its
- *  tag would take it away while the other lines are written. */
-static inline void hccl_fill(hccl_slot_t *slot, const char *from, size_t n, hccl_copy_fn_t copy)
+/** Copies n > 0 bytes to a slot; copy: of hccl_copy_give. Returns n, and with it HCCL_SLOT_LATER where
+ *  the payload begins a line later, since the usual place would be slow to copy to: this is to be
+ *  published. The flag line comes last: who waits for its tag would take it away while the other
+ *  lines are written. */
+static inline size_t hccl_fill(hccl_slot_t *slot, const char *from, size_t n, hccl_copy_fn_t copy)
 {
     char *to = hccl_slot_payload(slot, n);
+    if (n > HCCL_COPY_STRING && HCCL_UNLIKELY(hccl_copy_collides(to, from))) {
+        hccl_copy(to + HCCL_LINE_BYTES, from, n, copy);
+        return n | HCCL_SLOT_LATER;
+    }
     if (n > HCCL_HEAD_BYTES && n <= HCCL_SHORT_BYTES) {
         hccl_copy(to + HCCL_HEAD_BYTES, from + HCCL_HEAD_BYTES, n - HCCL_HEAD_BYTES, copy);
         memcpy(to, from, HCCL_HEAD_BYTES);
     } else {
         hccl_copy(to, from, n, copy);
     }
+    return n;
 }
 
 /** The segment's part of a block of len units: where it begins, how long it is (TABLE: every block

@@ -47,7 +47,7 @@ static inline void publish(hccl_lane_t *lane, const hccl_repeat_step_t *step, ui
     hccl_slot_t *slot = hccl_lane_slot(lane, tag);
     size_t bytes = step->bytes;
     if (bytes > 0) {
-        hccl_fill(slot, from, bytes, step->copy);
+        bytes = hccl_fill(slot, from, bytes, step->copy);
     }
     hccl_lane_publish(lane, slot, tag, signature, bytes);
 }
@@ -253,7 +253,7 @@ static hccl_copy_fn_t copy_of(const hccl_exec_t *x, const hccl_step_t *step, siz
     case HCCL_STEP_FETCH:
         return hccl_copy_of_peer(x, bytes);
     default:
-        return memcpy;
+        return hccl_copy_own(bytes);
     }
 }
 

@@ -233,8 +233,8 @@ static void publish(const hccl_repeat_t *r, const hccl_repeat_step_t *step, uint
     }
     hccl_wait_moved(&wait);
     hccl_slot_t *slot = hccl_lane_slot(lane, tag);
-    hccl_fill(slot, from, step->bytes, step->copy);
-    hccl_lane_publish(lane, slot, tag, r->signature, step->bytes);
+    size_t filled = hccl_fill(slot, from, step->bytes, step->copy);
+    hccl_lane_publish(lane, slot, tag, r->signature, filled);
 }
 
 static int fetch(const hccl_repeat_t *r, const hccl_repeat_step_t *step, int peer, uint64_t tag,
@@ -247,11 +247,12 @@ static int fetch(const hccl_repeat_t *r, const hccl_repeat_step_t *step, int pee
         hccl_wait_pause(&wait, lane, false);
     }
     hccl_wait_moved(&wait);
-    size_t came = slot->bytes & ~HCCL_SLOT_MORE;
+    size_t came = slot->bytes & HCCL_SLOT_LENGTH;
     if (came > 0) {
         hccl_copy(to, hccl_lane_payload(lane, peer, slot), hccl_min(came, step->bytes), step->copy);
     }
-    return slot->bytes > step->bytes ? MPI_ERR_TRUNCATE : OMPI_SUCCESS; /* also where it goes on */
+    bool more = 0 != (slot->bytes & HCCL_SLOT_MORE);
+    return more || came > step->bytes ? MPI_ERR_TRUNCATE : OMPI_SUCCESS;
 }
 
 int hccl_blocks_run(hccl_comm_t *hc, hccl_repeat_t *r, const void *sbuf, const void *rbuf)

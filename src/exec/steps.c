@@ -73,7 +73,7 @@ bool hccl_step_goes_direct(const hccl_exec_t *x, const hccl_cursor_t *c, const h
            && goes_direct(x, step, &run, run.units * x->unit);
 }
 
-/* A copy of the operand, of which something is lent, goes to a slot; returns its bytes. */
+/* A copy of the operand, of which something is lent, goes to a slot; returns what hccl_fill does. */
 static size_t publish_lent(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_step_t *step,
                            hccl_slot_t *slot)
 {
@@ -82,7 +82,7 @@ static size_t publish_lent(const hccl_exec_t *x, const hccl_cursor_t *c, const h
     if (NULL == whole) {
         hccl_step_gather(x, c, hccl_slot_payload(slot, bytes), step);
     } else if (bytes > 0) {
-        hccl_fill(slot, whole, bytes, hccl_copy_give(bytes));
+        return hccl_fill(slot, whole, bytes, hccl_copy_give(bytes));
     }
     return bytes;
 }
@@ -117,7 +117,7 @@ static hccl_step_result_t publish(hccl_exec_t *x, hccl_cursor_t *c, const hccl_s
         if (HCCL_UNLIKELY(0 != c->lent) && hccl_borrow_reads(x, c, step)) {
             bytes = publish_lent(x, c, step, slot);
         } else if (bytes > 0) {
-            hccl_fill(slot, run.ptr, bytes, hccl_copy_give(bytes));
+            bytes = hccl_fill(slot, run.ptr, bytes, hccl_copy_give(bytes));
         }
     } else if (HCCL_UNLIKELY(0 != c->lent)) {
         bytes = publish_lent(x, c, step, slot);
@@ -168,7 +168,8 @@ static void combine_runs(hccl_exec_t *x, const hccl_step_t *step, char *dst, con
         size_t bytes = units * x->unit;
         if (dst != src[0]) {
             hccl_copy(dst, src[0], bytes,
-                      HCCL_STEP_FETCH == step->kind ? hccl_copy_of_peer(x, bytes) : memcpy);
+                      HCCL_STEP_FETCH == step->kind ? hccl_copy_of_peer(x, bytes)
+                                                    : hccl_copy_own(bytes));
         }
         return;
     }

@@ -7,8 +7,9 @@
  */
 #include "kernel/copy.h"
 
-#include <stdbool.h>
 #include <string.h>
+
+#include "base/codes.h"
 
 #if defined(__x86_64__)
 
@@ -17,7 +18,7 @@
 
 /* Most that the short form of `rep movsb` does. Two of that begin sooner than one long one: 0.7 of the
  * time between near cores, 0.9 between far ones. From PIECES_TO on they get fewer lines under way. */
-#define PIECE ((size_t) 2048)
+#define PIECE HCCL_COPY_STRING
 #define PIECES_TO ((size_t) 3584)
 
 /* Longest buffer that ordinary stores fill as fast as `rep movsb`: the first-level cache has it. */
@@ -80,6 +81,13 @@ __attribute__((target("avx512f"))) static void *last_line_first(void *to, const 
     return to;
 }
 
+/* n > LINE. */
+static void *move_long(void *to, const void *from, size_t n)
+{
+    return HCCL_UNLIKELY(hccl_copy_collides(to, from)) ? take_lines(to, from, n)
+                                                       : memcpy(to, from, n);
+}
+
 static bool suits_last_first(size_t n)
 {
     return has_lines && n > LAST_FIRST_FROM && n <= PIECE;
@@ -106,7 +114,12 @@ hccl_copy_fn_t hccl_copy_take(size_t n, size_t whole)
     if (suits_last_first(n)) {
         return last_line_first;
     }
-    return has_lines && n > PIECE && whole <= LINES_TO ? take_lines : memcpy;
+    return has_lines && n > PIECE && whole <= LINES_TO ? take_lines : hccl_copy_own(n);
+}
+
+hccl_copy_fn_t hccl_copy_own(size_t n)
+{
+    return has_lines && has_fast_strings && n > PIECE ? move_long : memcpy;
 }
 
 #else
@@ -125,6 +138,12 @@ hccl_copy_fn_t hccl_copy_take(size_t n, size_t whole)
 {
     (void) n;
     (void) whole;
+    return memcpy;
+}
+
+hccl_copy_fn_t hccl_copy_own(size_t n)
+{
+    (void) n;
     return memcpy;
 }
 

@@ -134,8 +134,11 @@ void hccl_lane_close(hccl_lane_t *lane)
     lane->state = HCCL_LANE_NEW;
 }
 
-const void *hccl_lane_in_place(const hccl_lane_t *lane, int peer, const hccl_slot_t *slot)
+const void *hccl_lane_elsewhere(const hccl_lane_t *lane, int peer, const hccl_slot_t *slot)
 {
+    if (0 != (slot->bytes & HCCL_SLOT_LATER)) {
+        return slot + 2;
+    }
     uint64_t where;
     memcpy(&where, slot->head, sizeof(where));
     if (HCCL_SLOT_HEAP == slot->bytes) {

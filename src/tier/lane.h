@@ -133,8 +133,8 @@ static inline void hccl_lane_publish_direct(hccl_lane_t *lane, hccl_slot_t *slot
     hccl_lane_publish(lane, slot, tag, signature, in_heap ? HCCL_SLOT_HEAP : HCCL_SLOT_ADDRESS);
 }
 
-/** The data of a peer's publication in place. */
-const void *hccl_lane_in_place(const hccl_lane_t *lane, int peer, const hccl_slot_t *slot);
+/** The data of a peer's publication in place, or a line later in its slot. */
+const void *hccl_lane_elsewhere(const hccl_lane_t *lane, int peer, const hccl_slot_t *slot);
 
 /** p, where it depends on a condition: keeps the compiler from computing it without a branch. With a
  *  branch, processors foresee the pointer and load what it points to before the condition is known. */
@@ -149,11 +149,11 @@ static inline const void *hccl_as_foreseen(const void *p)
  *  transfers one after the other. */
 static inline const void *hccl_lane_payload(const hccl_lane_t *lane, int peer, hccl_slot_t *slot)
 {
-    if (HCCL_LIKELY(0 == (slot->bytes & HCCL_SLOT_IN_PLACE))) {
+    if (HCCL_LIKELY(0 == (slot->bytes & HCCL_SLOT_ELSEWHERE))) {
         return slot->bytes <= HCCL_SHORT_BYTES ? hccl_as_foreseen(slot->head)
                                                : hccl_as_foreseen(slot + 1);
     }
-    return hccl_lane_in_place(lane, peer, slot);
+    return hccl_lane_elsewhere(lane, peer, slot);
 }
 
 /** A peer's publication, NULL when it is not there yet. */

@@ -82,7 +82,11 @@
 #define HCCL_SLOT_ADDRESS (UINT32_C(1) << 30)
 /** ... or: what was published goes on under a later tag. */
 #define HCCL_SLOT_MORE (UINT32_C(1) << 29)
-#define HCCL_SLOT_IN_PLACE (HCCL_SLOT_HEAP | HCCL_SLOT_ADDRESS)
+/** ... or: the payload begins a line later than usual (exec/layout.h, hccl_fill). Slots have room for it. */
+#define HCCL_SLOT_LATER (UINT32_C(1) << 28)
+#define HCCL_SLOT_ELSEWHERE (HCCL_SLOT_HEAP | HCCL_SLOT_ADDRESS | HCCL_SLOT_LATER)
+/** The length alone. */
+#define HCCL_SLOT_LENGTH (HCCL_SLOT_LATER - 1)
 
 typedef struct hccl_slot {
     _Atomic uint64_t tag; /* tag of the publication in this slot; 0: none yet */
@@ -135,7 +139,7 @@ typedef struct hccl_region_head {
 /** Distance of slots, and where slot i of a cell begins. */
 static inline size_t hccl_slot_stride(size_t slot_bytes)
 {
-    size_t bytes = sizeof(hccl_slot_t) + slot_bytes + HCCL_LINE_PAIR_BYTES - 1;
+    size_t bytes = sizeof(hccl_slot_t) + HCCL_LINE_BYTES + slot_bytes + HCCL_LINE_PAIR_BYTES - 1;
     return bytes / HCCL_LINE_PAIR_BYTES * HCCL_LINE_PAIR_BYTES;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * hazard_sizes.c: P22..P26, P32, P33 and P73, nothing to do, remainders and sizes around a
- * boundary. Buffers beyond 2 GiB are in hazard_large.c.
+ * boundary; PAGE, places in a page. Buffers beyond 2 GiB are in hazard_large.c.
  */
 #include "hazard.h"
 
@@ -171,11 +171,60 @@ static void p73(struct hz_ctx *hz)
     MPI_Type_free(&pair);
 }
 
+/* Buffers that begin at each 16 bytes of a page, so that each slot of a ring is met at each distance
+ * from them: where one begins at nearly the place of its page that the other one has, copies are slow on some
+ * processors, and the component takes another place. */
+static void page(struct hz_ctx *hz)
+{
+    enum { PAGE = 4096, STEP = 16, COUNT = 2500, OTHER = 700 };
+    size_t ranks = (size_t) hz->size, most = ranks * COUNT;
+    int *counts = malloc(ranks * sizeof(int)), *displs = malloc(ranks * sizeof(int));
+
+    for (size_t r = 0; r < ranks; r++) {
+        counts[r] = 0 == r % 2 ? COUNT : OTHER;
+        displs[r] = (int) r * COUNT;
+    }
+    for (size_t shift = 0; shift < PAGE; shift += STEP) {
+        struct hz_buf in = hz_buf_new(PAGE + COUNT * sizeof(int));
+        struct hz_buf out = hz_buf_new(PAGE + most * sizeof(int));
+        int *from = (int *) (void *) (in.data + shift);
+        int *to = (int *) (void *) (out.data + shift);
+
+        hz_fill_ints(from, hz->rank, 0, COUNT);
+        MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        hz_check_sums(hz, to, hz->size, COUNT, "allreduce");
+        MPI_Allgatherv(from, counts[hz->rank], MPI_INT, to, counts, displs, MPI_INT,
+                       MPI_COMM_WORLD);
+        for (size_t r = 0; r < ranks; r++) {
+            hz_check_ints(hz, to + displs[r], (int) r, 0, (size_t) counts[r], "allgatherv");
+        }
+        for (int root = 0; root < hz->size; root++) {
+            MPI_Request request;
+            /* A blocking one that is like the one before goes another way. */
+            MPI_Igatherv(from, counts[hz->rank], MPI_INT, to, counts, displs, MPI_INT, root,
+                         MPI_COMM_WORLD, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            MPI_Gatherv(from, counts[hz->rank], MPI_INT, to, counts, displs, MPI_INT, root,
+                        MPI_COMM_WORLD);
+            for (size_t r = 0; root == hz->rank && r < ranks; r++) {
+                hz_check_ints(hz, to + displs[r], (int) r, 0, (size_t) counts[r], "gatherv");
+            }
+            MPI_Bcast(from, COUNT, MPI_INT, root, MPI_COMM_WORLD);
+            hz_check_ints(hz, from, root, 0, COUNT, "bcast");
+            hz_fill_ints(from, hz->rank, 0, COUNT);
+        }
+        hz_buf_end(hz, &in, "send");
+        hz_buf_end(hz, &out, "receive");
+    }
+    free(counts);
+    free(displs);
+}
+
 int main(int argc, char **argv)
 {
     static const struct hz_test tests[] = {
-        {"P22", 1, p22}, {"P23", 2, p23}, {"P24", 1, p24}, {"P25", 1, p25}, {"P26", 1, p26},
-        {"P32", 1, p32}, {"P33", 1, p33}, {"P73", 2, p73}, {NULL, 0, NULL},
+        {"P22", 1, p22}, {"P23", 2, p23}, {"P24", 1, p24}, {"P25", 1, p25},   {"P26", 1, p26},
+        {"P32", 1, p32}, {"P33", 1, p33}, {"P73", 2, p73}, {"PAGE", 1, page}, {NULL, 0, NULL},
     };
 
     return hz_main(argc, argv, MPI_THREAD_SINGLE, tests);

@@ -60,6 +60,7 @@ static void lengths(void **state)
         check(hccl_copy_give(n), n, shift, 0);
         check(hccl_copy_take(n, n), n, 0, shift);
         check(hccl_copy_take(n, 2 * MOST), n, shift, 63 - shift);
+        check(hccl_copy_own(n), n, 0, shift);
     }
 }
 
@@ -81,14 +82,33 @@ static void unchosen(void **state)
 {
     (void) state;
     for (size_t n = 1; n < 5000; n += 100) {
-        assert_true(memcpy == hccl_copy_give(n) && memcpy == hccl_copy_take(n, n));
+        assert_true(memcpy == hccl_copy_give(n) && memcpy == hccl_copy_take(n, n)
+                    && memcpy == hccl_copy_own(n));
     }
     hccl_copy_choose();
+}
+
+/* Less than a line behind the same place of another page. */
+static void collisions(void **state)
+{
+    (void) state;
+    for (size_t at = 0; at < 3 * 4096; at++) {
+        for (size_t ahead = 0; ahead < 2 * 4096; ahead += ahead % 4096 < 130 ? 1 : 61) {
+            bool collides = 0 != ahead % 4096 && ahead % 4096 < 64;
+            const void *source = (const void *) (uintptr_t) (8 * 4096 + at);
+            assert_true(
+                collides
+                == hccl_copy_collides((const void *) (uintptr_t) (8 * 4096 + at + ahead), source));
+            assert_true(
+                collides
+                == hccl_copy_collides((const void *) (uintptr_t) (4096 + at + ahead), source));
+        }
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(unchosen), cmocka_unit_test(lengths),
-                                       cmocka_unit_test(alignments)};
+                                       cmocka_unit_test(alignments), cmocka_unit_test(collisions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,20 +43,23 @@ static size_t length_of(int rank, uint64_t tag, size_t most)
     return (size_t) (tag * 2654435761u + (uint64_t) rank * 97) % (most + 1);
 }
 
+/* Every third one that does not begin in the flag line begins a line later. */
 static void write_payload(hccl_lane_t *lane, int rank, uint64_t tag, uint64_t salt)
 {
     hccl_slot_t *slot = hccl_lane_slot(lane, tag);
     size_t n = length_of(rank, tag, lane->slot_bytes);
-    memset(hccl_slot_payload(slot, n), (int) ((tag * 7 + (uint64_t) rank * 31 + salt) & 0xff), n);
-    hccl_lane_publish(lane, slot, tag, (uint32_t) (tag ^ salt), n);
+    bool later = n > HCCL_SHORT_BYTES && 0 == tag % 3;
+    char *to = (char *) hccl_slot_payload(slot, n) + (later ? HCCL_LINE_BYTES : 0);
+    memset(to, (int) ((tag * 7 + (uint64_t) rank * 31 + salt) & 0xff), n);
+    hccl_lane_publish(lane, slot, tag, (uint32_t) (tag ^ salt), n | (later ? HCCL_SLOT_LATER : 0));
 }
 
 static void check_payload(const hccl_lane_t *lane, hccl_slot_t *slot, int rank, uint64_t tag,
                           uint64_t salt)
 {
     size_t n = length_of(rank, tag, lane->slot_bytes);
-    CHECK(slot->bytes == n && slot->signature == (uint32_t) (tag ^ salt));
-    const uint8_t *at = hccl_slot_payload(slot, n);
+    CHECK((slot->bytes & HCCL_SLOT_LENGTH) == n && slot->signature == (uint32_t) (tag ^ salt));
+    const uint8_t *at = hccl_lane_payload(lane, rank, slot);
     for (size_t i = 0; i < n; i++) {
         CHECK(at[i] == ((tag * 7 + (uint64_t) rank * 31 + salt) & 0xff));
     }
