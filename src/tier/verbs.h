@@ -12,7 +12,8 @@
  *     is short;
  *   - else ASK tells the receiver; when it has matched, HERE tells the sender where its memory is;
  *     the sender writes it there, in as many parts as are worth a channel each, and WRITTEN behind
- *     each part says so. Where memory cannot be registered, PIECEs go through the ring instead.
+ *     each part says so, or, where there is one, the immediate data of the write itself. Where
+ *     memory cannot be registered, PIECEs go through the ring instead.
  * A sender uses a slot again when the receiver says that it is free: no receiver is ever overrun.
  *
  * After a fault both sides make new queue pairs, tell each other how much of each ring they had

@@ -96,6 +96,12 @@ hccl_verbs_message_t *hccl_verbs_find(hccl_verbs_message_t *list, uint32_t id)
     return list;
 }
 
+uint32_t hccl_verbs_next_id(hccl_verbs_peer_t *peer)
+{
+    peer->next_id = (peer->next_id + 1) & ~HCCL_VERBS_WHOLE;
+    return peer->next_id;
+}
+
 void hccl_verbs_end(hccl_verbs_message_t *m, int error)
 {
     if (NULL != m->reg) {

@@ -278,6 +278,8 @@ HCCL_CHECKED int hccl_verbs_message_new(hccl_verbs_peer_t *peer, const hccl_verb
 void hccl_verbs_append(hccl_verbs_message_t **list, hccl_verbs_message_t *message);
 void hccl_verbs_remove(hccl_verbs_message_t **list, hccl_verbs_message_t *message);
 hccl_verbs_message_t *hccl_verbs_find(hccl_verbs_message_t *list, uint32_t id);
+/** A number for a long message to or from a peer. */
+uint32_t hccl_verbs_next_id(hccl_verbs_peer_t *peer);
 /** The message has ended; whoever waits may free it at once. */
 void hccl_verbs_end(hccl_verbs_message_t *message, int error);
 
@@ -334,6 +336,8 @@ void hccl_verbs_part_arrived(hccl_verbs_message_t *message);
 /** Says anew where long messages go that are not there yet. */
 void hccl_verbs_answer_anew(hccl_verbs_peer_t *peer);
 void hccl_verbs_arrived(hccl_verbs_channel_t *ch, uint64_t slot);
+/** A slot that stays empty: all of the long message with my number `id` is there. */
+void hccl_verbs_whole_arrived(hccl_verbs_channel_t *ch, uint32_t id);
 void hccl_verbs_drop_early(hccl_verbs_peer_t *peer);
 
 #endif

@@ -32,11 +32,16 @@ static void received(hccl_verbs_channel_t *ch, const struct ibv_wc *wc)
         hccl_verbs_fault(ch->peer, wc->status);
         return;
     }
-    if (ntohl(wc->imm_data) != (uint32_t) ch->received) {
-        hccl_log_fatal("rank %d sent message %u where %u was due", ch->peer->number,
-                       ntohl(wc->imm_data), (uint32_t) ch->received);
+    uint32_t imm = ntohl(wc->imm_data), due = (uint32_t) ch->received & ~HCCL_VERBS_WHOLE;
+    uint64_t slot = ch->received++;
+    if (0 != (imm & HCCL_VERBS_WHOLE)) {
+        hccl_verbs_whole_arrived(ch, imm & ~HCCL_VERBS_WHOLE);
+        return;
     }
-    hccl_verbs_arrived(ch, ch->received++);
+    if (imm != due) {
+        hccl_log_fatal("rank %d sent message %u where %u was due", ch->peer->number, imm, due);
+    }
+    hccl_verbs_arrived(ch, slot);
 }
 
 static void sent(hccl_verbs_channel_t *ch, const struct ibv_wc *wc)

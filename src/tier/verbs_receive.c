@@ -116,7 +116,7 @@ static void answer(hccl_verbs_message_t *m, const hccl_verbs_header_t *h)
         return;
     }
     m->their_id = h->id;
-    m->id = ++peer->next_id;
+    m->id = hccl_verbs_next_id(peer);
     hccl_verbs_append(&peer->receiving, m);
     give_place(m);
 }
@@ -354,6 +354,13 @@ void hccl_verbs_cancel(hccl_verbs_message_t *m)
     pthread_mutex_unlock(&peer->v->lock);
 }
 
+/* All of a long message is there. */
+static void complete(hccl_verbs_message_t *m)
+{
+    hccl_verbs_remove(&m->peer->receiving, m);
+    hccl_verbs_end(m, m->error);
+}
+
 /* A part of a long message, or a piece. */
 static void take_part(hccl_verbs_peer_t *peer, const hccl_verbs_header_t *h, const char *data)
 {
@@ -361,20 +368,19 @@ static void take_part(hccl_verbs_peer_t *peer, const hccl_verbs_header_t *h, con
     if (NULL == m) {
         return;
     }
-    bool complete;
+    bool is_last;
     if (HCCL_VERBS_WRITTEN == h->kind) {
-        complete = (uint32_t) ++m->parts == h->parts;
+        is_last = (uint32_t) ++m->parts == h->parts;
     } else {
         size_t rest = m->bytes - (size_t) h->bytes;
         size_t n = rest < peer->v->set.eager ? rest : peer->v->set.eager;
         memcpy(m->data + h->bytes, data, n);
         peer->v->count.taken++;
         m->done += n;
-        complete = m->done == m->bytes;
+        is_last = m->done == m->bytes;
     }
-    if (complete) {
-        hccl_verbs_remove(&peer->receiving, m);
-        hccl_verbs_end(m, m->error);
+    if (is_last) {
+        complete(m);
     }
 }
 
@@ -424,6 +430,17 @@ void hccl_verbs_arrived(hccl_verbs_channel_t *ch, uint64_t slot)
         break;
     case HCCL_VERBS_NOTHING:
         break;
+    }
+    consume(ch);
+    make_room(ch);
+}
+
+void hccl_verbs_whole_arrived(hccl_verbs_channel_t *ch, uint32_t id)
+{
+    hccl_verbs_message_t *m = hccl_verbs_find(ch->peer->receiving, id);
+    ch->peer->failures = 0;
+    if (NULL != m) {
+        complete(m);
     }
     consume(ch);
     make_room(ch);

@@ -225,7 +225,14 @@ static bool has_room(const hccl_verbs_channel_t *ch, uint64_t n)
     return ch->requests - ch->done + n <= (uint64_t) ch->peer->v->send_depth;
 }
 
-/* The slot `posted`, and what goes in front of it. */
+/* Whether the slot `posted` stays empty: its message is written as a whole, and the write tells of itself. */
+static bool is_whole(const hccl_verbs_channel_t *ch)
+{
+    const hccl_verbs_header_t *h = (const hccl_verbs_header_t *) slot_at(ch, ch->posted);
+    return NULL != ch->sent[ch->posted % slots_of(ch)].message && 1 == h->parts;
+}
+
+/* The slot `posted`, and what goes in front of it or instead of it. */
 static bool post_slot(hccl_verbs_channel_t *ch, chain_t *chain)
 {
     hccl_verbs_peer_t *peer = ch->peer;
@@ -233,26 +240,31 @@ static bool post_slot(hccl_verbs_channel_t *ch, chain_t *chain)
     uint64_t number = ch->posted % slots_of(ch);
     hccl_verbs_sent_t *sent = &ch->sent[number];
     hccl_verbs_message_t *m = sent->message;
+    hccl_verbs_header_t *h = (hccl_verbs_header_t *) slot_at(ch, ch->posted);
+    struct ibv_send_wr *wr = NULL;
+    bool whole = is_whole(ch);
     for (size_t at = 0; NULL != m && at < sent->length;) {
         size_t n = sent->length - at < peer->port->longest ? sent->length - at
                                                            : (size_t) peer->port->longest;
         if (chain->n >= v->set.batch && !flush(ch, chain)) {
             return false;
         }
-        (void) request(ch, chain, m->data + sent->offset + at, n, m->reg->mr->lkey,
-                       m->address + sent->offset + at, m->rkey);
+        wr = request(ch, chain, m->data + sent->offset + at, n, m->reg->mr->lkey,
+                     m->address + sent->offset + at, m->rkey);
         at += n;
     }
-    if (chain->n >= v->set.batch && !flush(ch, chain)) {
-        return false;
+    if (!whole) {
+        if (chain->n >= v->set.batch && !flush(ch, chain)) {
+            return false;
+        }
+        h->consumed = (uint32_t) ch->consumed;
+        ch->told = ch->consumed;
+        wr = request(ch, chain, h, sent->bytes, peer->mr->lkey,
+                     ch->remote + number * ch->slot_bytes, peer->theirs.rkey);
     }
-    hccl_verbs_header_t *h = (hccl_verbs_header_t *) slot_at(ch, ch->posted);
-    h->consumed = (uint32_t) ch->consumed;
-    ch->told = ch->consumed;
-    struct ibv_send_wr *wr = request(ch, chain, h, sent->bytes, peer->mr->lkey,
-                                     ch->remote + number * ch->slot_bytes, peer->theirs.rkey);
     wr->opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-    wr->imm_data = htonl((uint32_t) ch->posted);
+    wr->imm_data =
+        htonl(whole ? h->id | HCCL_VERBS_WHOLE : (uint32_t) ch->posted & ~HCCL_VERBS_WHOLE);
     if (NULL != m) {
         /* Its sender waits for this. */
         wr->send_flags |= IBV_SEND_SIGNALED;
@@ -268,7 +280,8 @@ static uint64_t requests_of(const hccl_verbs_channel_t *ch)
 {
     const hccl_verbs_sent_t *sent = &ch->sent[ch->posted % slots_of(ch)];
     uint64_t longest = ch->peer->port->longest;
-    return 1 + (NULL == sent->message ? 0 : (sent->length + longest - 1) / longest);
+    return (is_whole(ch) ? 0 : 1)
+           + (NULL == sent->message ? 0 : (sent->length + longest - 1) / longest);
 }
 
 /* Tells the peer which of its slots are free, where no message of mine has said so for long. */

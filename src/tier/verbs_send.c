@@ -35,7 +35,7 @@ void hccl_verbs_start(hccl_verbs_message_t *m)
         hccl_verbs_stop(peer);
     }
     if (is_long) {
-        m->id = ++peer->next_id;
+        m->id = hccl_verbs_next_id(peer);
         hccl_verbs_append(&peer->sending, m);
     }
     if (!queue_item(&peer->channel[0], m, is_long ? HCCL_VERBS_ASK : HCCL_VERBS_EAGER)) {

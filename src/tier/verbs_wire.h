@@ -78,10 +78,15 @@ typedef enum {
     HCCL_VERBS_EAGER = 1, /* a whole message of the engine follows */
     HCCL_VERBS_ASK,       /* a long one waits: id is the sender's number of it */
     HCCL_VERBS_HERE,      /* answer to ASK: write it there (hccl_verbs_place_t follows) */
-    HCCL_VERBS_WRITTEN,   /* one of `parts` parts is there: id is the receiver's number */
-    HCCL_VERBS_PIECE,     /* bytes of it from `offset` on follow: for want of registered memory */
-    HCCL_VERBS_NOTHING    /* what was here holds no more: the connection has moved to other ports */
+    HCCL_VERBS_WRITTEN, /* one of `parts` parts is there: id is the receiver's number. Of a message that has one
+                             part, the write of the part says so: then this is not sent, and its slot stays empty */
+    HCCL_VERBS_PIECE,  /* bytes of it from `offset` on follow: for want of registered memory */
+    HCCL_VERBS_NOTHING /* what was here holds no more: the connection has moved to other ports */
 } hccl_verbs_kind_t;
+
+/** The immediate data of a write: the number of the slot in the ring that it fills; or, with this bit, what
+ *  WRITTEN's id would be, since the write was all of a long message. Numbers of messages do without the bit. */
+#define HCCL_VERBS_WHOLE (UINT32_C(1) << 31)
 
 typedef struct hccl_verbs_header {
     uint32_t kind;     /* hccl_verbs_kind_t */

@@ -53,7 +53,7 @@ static int counting_post(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_s
             bytes += one->sg_list[i].length;
         }
         told = IBV_WR_RDMA_WRITE_WITH_IMM == one->opcode;
-        if (told) {
+        if (told && POSTED_SHORT >= bytes) {
             note_rings((const char *) (uintptr_t) one->sg_list[0].addr);
         }
         so_far.requests++;
