@@ -159,9 +159,9 @@ static int check_ports(void)
     const char *text = hccl_params.ib_gid_index;
     if (NULL == text
         || (0 != strcmp(text, "auto")
-            && (strlen(text) != strspn(text, "0123456789") || strlen(text) < 1 || strlen(text) > 4
-                || 1023 < strtol(text, NULL, 10)))) {
-        return hccl_params_complain("ib_gid_index", NULL == text ? "" : text, "auto, or 0 to 1023");
+            && (strlen(text) != strspn(text, "0123456789") || strlen(text) < 1 || strlen(text) > 3
+                || 255 < strtol(text, NULL, 10)))) {
+        return hccl_params_complain("ib_gid_index", NULL == text ? "" : text, "auto, or 0 to 255");
     }
     if (HCCL_OK != hccl_port_list_read(hccl_params.ib_hca, &list, why, sizeof(why))) {
         return hccl_params_complain("ib_hca", hccl_params.ib_hca, why);

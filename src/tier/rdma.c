@@ -172,6 +172,10 @@ static void cancel(ompi_request_t **request)
 void hccl_rdma_leave(void)
 {
     rdma.left = true;
+    if (NULL != rdma.v) {
+        /* All have said that they are done; what fails from now on is of no use to anybody. */
+        (void) opal_progress_unregister(progress);
+    }
     for (int i = 0; NULL != rdma.v && i < rdma.n; i++) {
         hccl_verbs_peer_t *peer = rdma.links[i].peer;
         exchange_t *e = NULL == peer ? NULL : *hccl_verbs_peer_slot(peer);
@@ -207,7 +211,9 @@ void hccl_rdma_stop(void)
         return;
     }
     hccl_rdma_active = false;
-    (void) opal_progress_unregister(progress);
+    if (!rdma.left) {
+        (void) opal_progress_unregister(progress);
+    }
     hccl_heap_watch(NULL);
     if (rdma.watches) {
         hccl_compat_unwatch_memory(memory_goes);

@@ -215,8 +215,8 @@ void hccl_verbs_cancel(hccl_verbs_message_t *message);
 void hccl_verbs_message_free(hccl_verbs_message_t *message);
 
 /** For who is about to sleep: from now on, a completion wakes hccl_verbs_sleep. What came before does not, so
- *  make progress and look once more before that. *busy: connections are being made, which no completion
- *  tells of. False: there is nothing to sleep on. */
+ *  make progress and look once more before that. *busy: connections are being made, or messages wait for
+ *  slots, which no completion tells of. False: there is nothing to sleep on. */
 bool hccl_verbs_arm(hccl_verbs_t *v, bool *busy);
 
 /** Sleeps for so long, or until there is a completion. */

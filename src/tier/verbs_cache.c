@@ -150,6 +150,10 @@ hccl_verbs_reg_t *hccl_verbs_cache_get(hccl_verbs_cache_t *cache, const void *ad
     if (NULL == reg) {
         while (cache->bytes + (end - begin) > cache->most && drop_oldest(cache)) {
         }
+        if (NULL == room) {
+            /* Unless something has made way already. */
+            reg = find(cache, begin, end, writable, &room);
+        }
         if (NULL == room && drop_oldest(cache)) {
             reg = find(cache, begin, end, writable, &room);
         }

@@ -59,19 +59,6 @@ static void sent(hccl_verbs_channel_t *ch, const struct ibv_wc *wc)
     hccl_verbs_acked(ch, upto);
 }
 
-/* What one completion, or several of one channel, have made possible. */
-static void go_on(hccl_verbs_channel_t *ch)
-{
-    if (HCCL_VERBS_CONNECTED != ch->peer->state) {
-        return;
-    }
-    if (!hccl_verbs_refill(ch)) {
-        hccl_verbs_fault(ch->peer, IBV_WC_GENERAL_ERR);
-        return;
-    }
-    hccl_verbs_pump(ch);
-}
-
 static int poll_once(hccl_verbs_t *v, const hccl_verbs_port_t *port)
 {
     struct ibv_wc wc[AT_ONCE];
@@ -91,10 +78,11 @@ static int poll_once(hccl_verbs_t *v, const hccl_verbs_port_t *port)
             sent(ch, &wc[i]);
         }
     }
+    /* What one completion, or several of one channel, have made possible. */
     for (int i = 0; i < n; i++) {
         hccl_verbs_channel_t *ch = channel_of(v, port, &wc[i]);
         if (NULL != ch) {
-            go_on(ch);
+            hccl_verbs_pump(ch);
         }
     }
     v->count.completions += (uint64_t) n;

@@ -36,7 +36,8 @@ static hccl_verbs_state_t ask_port(const hccl_verbs_t *v, const hccl_verbs_port_
     if (IBV_PORT_ACTIVE != attr->state) {
         return HCCL_VERBS_PORT_DOWN;
     }
-    if (port->gid_index < 0 || 0 != v->table->query_gid(port->context, number, port->gid_index, gid)
+    if (port->gid_index < 0 || port->gid_index > UINT8_MAX
+        || 0 != v->table->query_gid(port->context, number, port->gid_index, gid)
         || 0 == memcmp(gid, &zero, sizeof(*gid))) {
         return HCCL_VERBS_NO_GID;
     }
@@ -97,23 +98,23 @@ static hccl_verbs_state_t try_port(const hccl_verbs_t *v, hccl_verbs_port_t *por
 struct ibv_qp *hccl_verbs_queue_pair(const hccl_verbs_t *v, hccl_verbs_port_t *port)
 {
     struct ibv_qp *qp;
-    uint32_t bytes = INLINE_WANTED;
-    do {
+    /* As much as there is, if a header at least fits; else nothing. */
+    static const uint32_t inlines[] = {INLINE_WANTED, 64, sizeof(hccl_verbs_header_t), 0};
+    for (size_t i = 0; i < sizeof(inlines) / sizeof(inlines[0]); i++) {
         struct ibv_qp_init_attr attr = {.send_cq = port->cq,
                                         .recv_cq = port->cq,
                                         .cap = {.max_send_wr = (uint32_t) v->send_depth,
                                                 .max_recv_wr = (uint32_t) v->receive_depth,
                                                 .max_send_sge = 1,
                                                 .max_recv_sge = 1,
-                                                .max_inline_data = bytes},
+                                                .max_inline_data = inlines[i]},
                                         .qp_type = IBV_QPT_RC};
         qp = v->table->create_qp(port->pd, &attr);
         if (NULL != qp) {
             port->inlines = attr.cap.max_inline_data;
             return qp;
         }
-        bytes /= 2;
-    } while (bytes >= sizeof(hccl_verbs_header_t));
+    }
     return NULL;
 }
 

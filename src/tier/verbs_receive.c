@@ -97,6 +97,8 @@ static void give_place(hccl_verbs_message_t *m)
 {
     hccl_verbs_peer_t *peer = m->peer;
     hccl_verbs_item_t *item = new_answer(peer, m->their_id);
+    hccl_verbs_cache_put(&peer->port->cache,
+                         m->reg); /* of a place that was not told before a move */
     m->reg = hccl_verbs_cache_get(&peer->port->cache, m->data, m->bytes, true);
     m->in_pieces = NULL == m->reg;
     peer->v->count.straight += NULL != m->reg && m->reg->fixed ? 1 : 0;

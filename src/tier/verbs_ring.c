@@ -300,6 +300,16 @@ static void report(hccl_verbs_channel_t *ch, chain_t *chain)
                    ch->remote_credit, ch->peer->theirs.rkey);
 }
 
+/* What the peer has written of its slots. That may be long ago, since messages tell of them too: so all of it
+ * counts, not its low half. */
+static void read_credit(hccl_verbs_channel_t *ch)
+{
+    uint64_t consumed = __atomic_load_n(ch->credit, __ATOMIC_ACQUIRE);
+    if (consumed > ch->freed) {
+        hccl_verbs_credit(ch, (uint32_t) consumed);
+    }
+}
+
 void hccl_verbs_pump(hccl_verbs_channel_t *ch)
 {
     hccl_verbs_t *v = ch->peer->v;
@@ -308,10 +318,15 @@ void hccl_verbs_pump(hccl_verbs_channel_t *ch)
     if (HCCL_VERBS_CONNECTED != ch->peer->state) {
         return;
     }
+    /* What is posted tells of free slots, and each of these needs a place in the receive queue. */
+    if (!hccl_verbs_refill(ch)) {
+        hccl_verbs_fault(ch->peer, IBV_WC_GENERAL_ERR);
+        return;
+    }
     for (bool more = true; more;) {
         more = false;
         if (NULL != ch->waiting && ch->filled - ch->freed >= slots_of(ch)) {
-            hccl_verbs_credit(ch, (uint32_t) __atomic_load_n(ch->credit, __ATOMIC_ACQUIRE));
+            read_credit(ch);
         }
         while (NULL != ch->waiting && ch->filled - ch->freed < slots_of(ch)) {
             hccl_verbs_item_t *item = ch->waiting;

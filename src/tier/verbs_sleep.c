@@ -25,7 +25,8 @@ bool hccl_verbs_arm(hccl_verbs_t *v, bool *busy)
             armed = 0 == v->table->req_notify_cq(port->cq) || armed;
         }
     }
-    *busy = NULL != v->attention;
+    /* A word that tells of free slots makes no completion. */
+    *busy = NULL != v->attention || v->stalled;
     v->calls = UINT32_MAX; /* progress is called seldom now: the next one looks at the clock */
     pthread_mutex_unlock(&v->lock);
     return armed;

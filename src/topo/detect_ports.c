@@ -46,7 +46,8 @@ static uint32_t lane_speed(uint8_t speed)
     return 0;
 }
 
-enum { MAX_GIDS = 1024 };
+/* Of all ports of a device; and the last one that a queue pair can be told to use. */
+enum { MAX_GIDS = 1024, LAST_GID = 255 };
 
 /* One call for the whole table: most of its entries are empty, and sysfs has a file for each. */
 static int query_roce_gid(struct ibv_context *context, int number, int wanted, uint8_t gid[16])
@@ -58,7 +59,7 @@ static int query_roce_gid(struct ibv_context *context, int number, int wanted, u
     const ssize_t found =
         NULL == all || NULL == table ? 0 : ibv_query_gid_table(context, all, MAX_GIDS, 0);
     for (ssize_t i = 0; i < found; i++) {
-        if ((uint32_t) number == all[i].port_num) {
+        if ((uint32_t) number == all[i].port_num && LAST_GID >= all[i].gid_index) {
             table[n].index = (int) all[i].gid_index;
             table[n].roce_v2 = IBV_GID_TYPE_ROCE_V2 == all[i].gid_type;
             memcpy(table[n].gid, all[i].gid.raw, sizeof(table[n].gid));

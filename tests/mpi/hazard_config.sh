@@ -98,7 +98,7 @@ hazard_bad_values() {
     done
     bad_value "$1/ib_hca" coll_hccl_ib_hca mlx5_0:0 '1 to 255'
     bad_value "$1/ib_hca:absent" coll_hccl_ib_hca no_such_device0 'this host has no port'
-    bad_value "$1/ib_gid_index" coll_hccl_ib_gid_index 1024 '0 to 1023'
+    bad_value "$1/ib_gid_index" coll_hccl_ib_gid_index 256 '0 to 255'
     bad_value "$1/rdma" coll_hccl_rdma maybe 'off, auto and on'
     bad_value "$1/land" coll_hccl_land maybe 'rdma, always and never'
     bad_value "$1/rdma_slots" coll_hccl_rdma_slots 24 '16, 32'
@@ -106,7 +106,7 @@ hazard_bad_values() {
     bad_value "$1/radix" coll_hccl_radix 65 '0 and 2 to 64'
     bad_value "$1/tree_radix" coll_hccl_tree_radix 65 '2 to 64'
     bad_value "$1/rings" coll_hccl_rings 17 '0 to 16'
-    bad_value "$1/HCCL_IB_GID_INDEX" coll_hccl_ib_gid_index 1025 '0 to 1023' HCCL_IB_GID_INDEX
+    bad_value "$1/HCCL_IB_GID_INDEX" coll_hccl_ib_gid_index 1025 '0 to 255' HCCL_IB_GID_INDEX
     bad_value "$1/HCCL_IB_HCA" coll_hccl_ib_hca mlx5_1:0 '1 to 255' HCCL_IB_HCA
     bad_value "$1/HCCL_MULTI_QP_THRESHOLD" coll_hccl_rdma_multi_qp_threshold 8193 '1 to 8192' \
         HCCL_MULTI_QP_THRESHOLD

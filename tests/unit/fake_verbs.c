@@ -59,6 +59,8 @@ void fake_reset(uint32_t seed)
     memset(&fake, 0, sizeof(fake));
     fake.random = seed;
     fake.queue_pairs_left = -1;
+    fake.inlines = 64;
+    fake.most_message = 32768;
     next_number = 100;
     for (int i = 0; i < MOST; i++) {
         MUST(NULL == qps[i] && NULL == mrs[i]);
@@ -119,7 +121,7 @@ static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port
                                                                           : IBV_PORT_ACTIVE,
                                    .active_mtu = IBV_MTU_1024,
                                    .link_layer = IBV_LINK_LAYER_ETHERNET,
-                                   .max_msg_sz = 32768};
+                                   .max_msg_sz = fake.most_message};
     return 0;
 }
 
@@ -288,7 +290,7 @@ static int poll_cq(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
 
 static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-    if (attr->cap.max_inline_data > 64 || 0 == fake.queue_pairs_left) {
+    if (attr->cap.max_inline_data > fake.inlines || 0 == fake.queue_pairs_left) {
         return NULL;
     }
     fake.queue_pairs_left -= fake.queue_pairs_left > 0 ? 1 : 0;
@@ -403,6 +405,9 @@ static int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send
     }
     if (IBV_QPS_ERR == qp->state) {
         to_error(qp);
+    }
+    if (NULL != fake.meanwhile) {
+        fake.meanwhile();
     }
     return 0;
 }

@@ -39,6 +39,10 @@ typedef struct fake {
     struct ibv_qp_attr to_receive; /* how a queue pair was connected the last time: to RTR, */
     struct ibv_qp_attr to_send;    /* to RTS */
     bool no_gid;
+    uint32_t inlines;      /* bytes that a queue pair takes with a request, at most */
+    uint32_t most_message; /* bytes of a request, at most */
+    void (*meanwhile)(
+        void);          /* what others do each time that requests have been posted; NULL: nothing */
     uint32_t longest;   /* request that gets through; 0: of any length */
     bool unreachable;   /* requests fail instead of being done */
     bool loses_answers; /* what was done when a queue pair broke may look as if it was not */

@@ -189,12 +189,34 @@ static void no_place(void **state)
     end();
 }
 
+/* All places are taken but one, which had to make way for bytes: it serves. */
+static void last_place(void **state)
+{
+    hccl_verbs_reg_t *reg[HCCL_VERBS_REGISTRATIONS];
+    (void) state;
+    begin((size_t) HCCL_VERBS_REGISTRATIONS * PAGE, true);
+    char *many = mmap(NULL, (size_t) 2 * HCCL_VERBS_REGISTRATIONS * PAGE, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (size_t i = 0; i < HCCL_VERBS_REGISTRATIONS; i++) {
+        reg[i] = hccl_verbs_cache_get(&cache, many + i * PAGE, PAGE, true);
+        assert_non_null(reg[i]);
+    }
+    hccl_verbs_cache_put(&cache, reg[7]);
+    reg[7] = hccl_verbs_cache_get(&cache, many + 300 * (size_t) PAGE, 2 * PAGE, true);
+    assert_non_null(reg[7]);
+    for (size_t i = 0; i < HCCL_VERBS_REGISTRATIONS; i++) {
+        hccl_verbs_cache_put(&cache, reg[i]);
+    }
+    munmap(many, (size_t) 2 * HCCL_VERBS_REGISTRATIONS * PAGE);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(found_again),  cmocka_unit_test(fixed),        cmocka_unit_test(gone),
         cmocka_unit_test(nobody_tells), cmocka_unit_test(no_more_than), cmocka_unit_test(no_room),
-        cmocka_unit_test(no_place),
+        cmocka_unit_test(no_place),     cmocka_unit_test(last_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,6 +168,46 @@ static void none_left(void **state)
     }
 }
 
+/* What waits is asked for while the connection moves, in each state: nothing stays registered for it when it
+ * has ended. */
+static void asked_for_meanwhile(void **state)
+{
+    static const hccl_verbs_peer_state_t states[] = {HCCL_VERBS_WANTED, HCCL_VERBS_VOTING,
+                                                     HCCL_VERBS_AGREED, HCCL_VERBS_EXCHANGING,
+                                                     HCCL_VERBS_CONNECTING};
+    static char a[20000], b[20000];
+    (void) state;
+    for (uint32_t turn = 0; turn < 5 * 4; turn++) {
+        world_begin(2, &world_usual, turn, 2);
+        hccl_verbs_keep(world.v[0], false);
+        hccl_verbs_keep(world.v[1], false);
+        world_connect();
+        int regions = fake.regions;
+        memset(a, (int) turn + 1, sizeof(a));
+        memset(b, 0, sizeof(b));
+        hccl_verbs_message_t *s = world_send(0, 1, 7, a, sizeof(a));
+        world_settle();
+        fake.down[0] = true;
+        char x = 1, y = 0;
+        hccl_verbs_message_t *there = world_receive(0, 1, 8, &y, 1);
+        hccl_verbs_message_t *here = world_send(1, 0, 8, &x, 1);
+        while (states[turn % 5] != world.peer[1][0]->state) {
+            assert_int_equal(HCCL_VERBS_UNDER_WAY, hccl_verbs_look(there));
+            world_turn();
+        }
+        hccl_verbs_message_t *r = world_receive(1, 0, 7, b, sizeof(b));
+        assert_int_equal(HCCL_OK, world_await(r));
+        assert_int_equal(HCCL_OK, world_await(s));
+        assert_int_equal(HCCL_OK, world_await(there));
+        assert_int_equal(HCCL_OK, world_await(here));
+        assert_memory_equal(a, b, sizeof(a));
+        world_settle();
+        assert_int_equal(1, world_counted(0).moves);
+        assert_int_equal(regions, fake.regions);
+        world_end();
+    }
+}
+
 /* A message has ended for its sender, whose device knows that it has arrived; but the receiver's device dies
  * before it says so. */
 static void untold(void **state)
@@ -258,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(routes),
         cmocka_unit_test(moves),
+        cmocka_unit_test(asked_for_meanwhile),
         cmocka_unit_test(ports_come_and_go),
         cmocka_unit_test(none_left),
         cmocka_unit_test(only_short_ones),
