@@ -275,10 +275,11 @@ static int check_algorithms(void)
     char name[64];
     char names[512];
     for (int i = 0; i < HCCL_COLL_COUNT; i++) {
-        if (HCCL_OK
-            != hccl_select_force((hccl_coll_t) i, hccl_params.algorithm[i], names, sizeof(names))) {
+        /* Open MPI makes NULL of an empty text. */
+        const char *wanted = is_empty(hccl_params.algorithm[i]) ? "" : hccl_params.algorithm[i];
+        if (HCCL_OK != hccl_select_force((hccl_coll_t) i, wanted, names, sizeof(names))) {
             snprintf(name, sizeof(name), "%s_algorithm", hccl_coll_info[i].name);
-            return hccl_params_complain(name, hccl_params.algorithm[i], names);
+            return hccl_params_complain(name, wanted, names);
         }
     }
     return OMPI_SUCCESS;

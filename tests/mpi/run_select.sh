@@ -129,6 +129,10 @@ else
 fi
 expect select/bad-value-elsewhere-served "\$1 == \"self\" ? \$3 == \"hccl\" : $others"
 
+# An empty text, of which Open MPI makes a null pointer.
+job --mca coll hccl -x OMPI_MCA_coll_hccl_bcast_algorithm= -np 2 "$served"
+messages select/empty-algorithm 'coll_hccl_bcast_algorithm: "" is not accepted; accepted: auto, '
+
 # All that Open MPI would read as another value.
 HCCL_TEST_TIMEOUT=60 hccl_mpirun --mca coll hccl -np 1 "$HCCL_BUILD_DIR/tests/mpi/values" 2>&1 |
     grep -aE '^(not )?ok' | tee "$HCCL_TMP/values" || true
