@@ -4,6 +4,7 @@
  * Reads topology files. Messages name file, line and word: files come from users.
  */
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -139,6 +140,21 @@ static int find_host(reader_t *r, const char *name, int *host)
 
 /* ---- weights -------------------------------------------------------------------------------------- */
 
+/* strtod, whatever character the program's locale has for the decimal point. Where that cannot be had,
+ * nothing is a number. */
+static double read_decimal(const char *text, char **end)
+{
+    const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t) 0);
+
+    *end = (char *) (uintptr_t) text;
+    if ((locale_t) 0 == plain) {
+        return 0;
+    }
+    const double value = strtod_l(text, end, plain);
+    freelocale(plain);
+    return value;
+}
+
 /* "key=number" with the wanted key. */
 static int read_value(reader_t *r, const char *word, const char *key, double *value)
 {
@@ -148,7 +164,7 @@ static int read_value(reader_t *r, const char *word, const char *key, double *va
     if (0 != strncmp(word, key, len) || '=' != word[len]) {
         return fault(r, "\"%s\" where %s=NUMBER is needed", word, key);
     }
-    *value = strtod(word + len + 1, &end);
+    *value = read_decimal(word + len + 1, &end);
     if (end == word + len + 1 || '\0' != *end || !(*value > 0) || !(*value <= LARGEST)) {
         return fault(r, "\"%s\": a number above 0, up to %g, is needed", word, LARGEST);
     }

@@ -3,6 +3,7 @@
  *
  * Topology files, and the rings that follow from them.
  */
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -176,6 +177,54 @@ static void refused(void **state)
             || NULL == strstr(why, cases[i].word)) {
             fail_msg("\"%s\": %s", cases[i].text, why);
         }
+    }
+}
+
+/* Sets a locale whose decimal point is a comma: one of the system's, else one made here. */
+static bool set_comma(char *dir)
+{
+    static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
+    char command[256];
+    bool found = false;
+
+    for (size_t i = 0; !found && i < sizeof(names) / sizeof(names[0]); i++) {
+        found = NULL != setlocale(LC_ALL, names[i]);
+    }
+    if (!found && NULL != mkdtemp(dir)) {
+        snprintf(command, sizeof(command),
+                 "localedef -c -i de_DE -f UTF-8 %s/hccl.UTF-8 >/dev/null 2>&1", dir);
+        found = 0 == system(command) && 0 == setenv("LOCPATH", dir, 1)
+                && NULL != setlocale(LC_ALL, "hccl.UTF-8");
+    }
+    return found && ',' == localeconv()->decimal_point[0];
+}
+
+/* A program may have called setlocale before MPI_Init: what a file means does not depend on it. */
+static void other_decimal_point(void **state)
+{
+    (void) state;
+    char dir[] = "/tmp/hccl_locale.XXXXXX", command[256], why[HCCL_LINKS_WHY] = "";
+    const bool set = set_comma(dir);
+    hccl_links_t *links = NULL;
+    uint32_t cost = 0;
+
+    write_text("host a b\nlink a b cost=2.5\n");
+    const int point = hccl_links_read(path, &links, why);
+    if (HCCL_OK == point) {
+        cost = links->cost[1];
+        hccl_links_free(links);
+    }
+    write_text("host a b\nlink a b cost=2,5\n");
+    const int comma = hccl_links_read(path, &links, why);
+    (void) setlocale(LC_ALL, "C");
+    unsetenv("LOCPATH");
+    snprintf(command, sizeof(command), "rm -rf %s", dir);
+    assert_int_equal(0, system(command));
+    assert_int_equal(HCCL_OK, point);
+    assert_int_equal(2500, cost);
+    assert_int_equal(HCCL_ERR_ARG, comma);
+    if (!set) {
+        skip();
     }
 }
 
@@ -598,6 +647,7 @@ int main(void)
         cmocka_unit_test(damaged),
         cmocka_unit_test(along_switches),
         cmocka_unit_test(worked_out),
+        cmocka_unit_test(other_decimal_point),
         cmocka_unit_test(no_turn_is_shorter),
         cmocka_unit_test(round_a_circle),
         cmocka_unit_test(nothing_is_shorter),
