@@ -215,8 +215,10 @@ static int fold_gapped(const hccl_combine_t *combine, char *dst, const char *con
                        size_t units)
 {
     ptrdiff_t extent = combine->type->super.ub - combine->type->super.lb;
-    size_t step = extent > 0 ? (size_t) extent : 1;
-    size_t portion = BOUNCE_BYTES / step > 0 ? BOUNCE_BYTES / step : 1;
+    size_t portion = extent > 0 ? BOUNCE_BYTES / (size_t) extent : 0;
+    /* Elements that follow one another downwards, or in one place, come one at a time: Open MPI knows the
+     * span of several only where they ascend. */
+    portion = portion > 0 ? portion : 1;
     ptrdiff_t gap;
     size_t span = (size_t) opal_datatype_span(&combine->type->super, portion, &gap);
     span = (span + 63) / 64 * 64 + 64;

@@ -35,7 +35,7 @@ static const char *const shape_names[SHAPE_COUNT] = {
     [SH_WIDE] = "wide",   [SH_WEAVE2] = "weave2",   [SH_WEAVE4] = "weave4",
     [SH_POSLB] = "poslb", [SH_TRUELB] = "truelb",   [SH_REVERSE] = "reverse",
     [SH_ODD] = "odd",     [SH_NESTED] = "nested",   [SH_LONG60] = "long60",
-    [SH_ZERO] = "zero"};
+    [SH_BACK] = "back",   [SH_ZERO] = "zero"};
 
 static void one_field(struct kind *k, int i, size_t off, size_t len, size_t significant)
 {
@@ -223,6 +223,8 @@ static MPI_Datatype shape_type(struct layout *l, enum shape shape, MPI_Datatype 
         return nested(l, basic, e);
     case SH_LONG60:
         return vector(l, 6, 10, 11, basic, e);
+    case SH_BACK:
+        return resized(vector(l, 2, 1, 2, basic, e), 0, -3 * e, basic);
     case SH_ZERO:
         l->m = 0;
         must(MPI_Type_contiguous(0, basic, &t), "type_contiguous");

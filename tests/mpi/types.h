@@ -54,6 +54,7 @@ enum shape {
     SH_ODD,     /* struct with gaps at addresses that are not aligned */
     SH_NESTED,  /* vector of SH_NEGLB */
     SH_LONG60,  /* 60 in 6 blocks: long type map */
+    SH_BACK,    /* negative extent: items follow one another downwards */
     SH_ZERO,    /* no content at all */
     SHAPE_COUNT
 };
