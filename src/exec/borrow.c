@@ -72,8 +72,7 @@ bool hccl_borrow_begin(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step
     if (!is_run || HCCL_LAND_ALWAYS == hccl_engine.land) {
         loan->stage = hccl_pool_take(sizeof(*loan->stage) + bytes);
         if (NULL == loan->stage) {
-            hccl_exec_fail(x, OMPI_ERR_OUT_OF_RESOURCE);
-            return true;
+            hccl_run_give_up(x); /* the peer would wait for ever */
         }
     }
     char *data = NULL == loan->stage ? run.ptr : loan->stage->data;

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "base/pool.h"
 #include "exec/pack.h"
 
@@ -180,17 +181,23 @@ static void fold_one(const hccl_combine_t *combine, char *acc, char *right, size
     ompi_op_reduce(combine->op, acc, right, units, combine->type);
 }
 
+static char *take_memory(size_t bytes)
+{
+    char *memory = hccl_pool_take(bytes);
+    if (NULL == memory) {
+        hccl_log_fatal("no memory, %zu bytes, to combine the values of ranks with an op", bytes);
+    }
+    return memory;
+}
+
 /* Two buffers that take turns: the accumulated left operand, and the right one. */
-static int fold_dense(const hccl_combine_t *combine, char *dst, const char *const *src, int nsrc,
-                      size_t units)
+static void fold_dense(const hccl_combine_t *combine, char *dst, const char *const *src, int nsrc,
+                       size_t units)
 {
     size_t portion = BOUNCE_BYTES / combine->unit > 0 ? BOUNCE_BYTES / combine->unit : 1;
     /* Both start on a cache line, whatever alignment the function's type asks for. */
     size_t half = (portion * combine->unit + 63) / 64 * 64;
-    char *both = hccl_pool_take(2 * half);
-    if (NULL == both) {
-        return HCCL_ERR_NOMEM;
-    }
+    char *both = take_memory(2 * half);
     for (size_t at = 0; at < units; at += portion) {
         size_t n = units - at < portion ? units - at : portion;
         size_t bytes = n * combine->unit;
@@ -207,7 +214,6 @@ static int fold_dense(const hccl_combine_t *combine, char *dst, const char *cons
         memcpy(dst + at * combine->unit, acc, bytes);
     }
     hccl_pool_give(both);
-    return HCCL_OK;
 }
 
 /* The same for a type with gaps: the function sees elements in the user's layout. */
@@ -222,10 +228,7 @@ static int fold_gapped(const hccl_combine_t *combine, char *dst, const char *con
     ptrdiff_t gap;
     size_t span = (size_t) opal_datatype_span(&combine->type->super, portion, &gap);
     span = (span + 63) / 64 * 64 + 64;
-    char *both = hccl_pool_take(2 * span);
-    if (NULL == both) {
-        return HCCL_ERR_NOMEM;
-    }
+    char *both = take_memory(2 * span);
     /* The function may look at the gaps too: let them hold something defined. */
     memset(both, 0, 2 * span);
     /* The first byte lies at origin + gap; the origins keep the alignment of a cache line. */
@@ -261,6 +264,9 @@ int hccl_combine_fold(const hccl_combine_t *combine, char *dst, const char *cons
         combine->kernel(dst, (const void *const *) src, nsrc, units * combine->unit);
         return HCCL_OK;
     }
-    return combine->dense ? fold_dense(combine, dst, src, nsrc, units)
-                          : fold_gapped(combine, dst, src, nsrc, units);
+    if (combine->dense) {
+        fold_dense(combine, dst, src, nsrc, units);
+        return HCCL_OK;
+    }
+    return fold_gapped(combine, dst, src, nsrc, units);
 }

@@ -26,7 +26,8 @@ typedef struct hccl_combine {
 void hccl_combine_init(hccl_combine_t *combine, ompi_op_t *op, ompi_datatype_t *type);
 
 /** dst = ((src[0] op src[1]) op ...), units packed elements each. dst may be one of the sources
- *  exactly. HCCL_ERR_NOMEM possible when there is no kernel. */
+ *  exactly. Where there is no kernel it takes memory, and ends the job when there is none: what is not
+ *  combined would reach other ranks as a result, and they would not know. */
 HCCL_CHECKED int hccl_combine_fold(const hccl_combine_t *combine, char *dst, const char *const *src,
                                    int nsrc, size_t units);
 

@@ -261,13 +261,12 @@ static ompi_communicator_t *comm_of(const hccl_exec_t *x, int peer)
     return 0 == (peer & HCCL_PEER_REMOTE) ? x->hc->local_comm : x->hc->comm;
 }
 
-/* Memory for a message whose operand is not one run. */
+/* Memory for a message whose operand is not one run. Without it the peer would wait for ever. */
 static hccl_stage_t *stage(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step, size_t bytes)
 {
     hccl_stage_t *s = hccl_pool_take(sizeof(*s) + bytes);
     if (NULL == s) {
-        hccl_exec_fail(x, OMPI_ERR_OUT_OF_RESOURCE);
-        return NULL;
+        hccl_run_give_up(x);
     }
     s->step = step;
     s->next = c->stages;
@@ -275,8 +274,7 @@ static hccl_stage_t *stage(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *
     return s;
 }
 
-/* Where the bytes of a message are, or go: where the plan says, if that is one run. NULL: there is no memory, or
- * no byte. */
+/* Where the bytes of a message are, or go: where the plan says, if that is one run. NULL: there is no byte. */
 static char *message_data(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step, size_t bytes)
 {
     hccl_run_t run;
@@ -284,10 +282,10 @@ static char *message_data(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *s
         return run.ptr;
     }
     hccl_stage_t *s = stage(x, c, step, bytes);
-    if (NULL != s && HCCL_STEP_SEND == step->kind) {
+    if (HCCL_STEP_SEND == step->kind) {
         hccl_step_gather(x, c, s->data, step);
     }
-    return NULL == s ? NULL : s->data;
+    return s->data;
 }
 
 /* The same in a slot where that can be; else NULL. */
@@ -321,9 +319,6 @@ static void start_message(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *s
         return;
     }
     data = NULL == data ? message_data(x, c, step, bytes) : data;
-    if (NULL == data && step->count > 0) {
-        return;
-    }
     hccl_message_t *m = &c->messages[c->nmessages];
     int rc =
         sends ? hccl_tier_send(&peer, data, bytes, m) : hccl_tier_receive(&peer, data, bytes, m);

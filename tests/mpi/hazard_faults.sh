@@ -96,6 +96,37 @@ hazard_kill() {
     done
 }
 
+# P82: one rank has no memory in the middle of an operation. It cannot tell the others, so the job ends,
+# and says why; nobody goes on with a wrong result, and nobody waits for ever.
+hazard_no_memory() {
+    local what land rc out=$HCCL_TMP/no_memory program=$HCCL_BUILD_DIR/tests/mpi/memory
+    if [[ $coll != hccl || $HCCL_SANITIZERS == 1 ]]; then
+        hccl_skip "$1" "only with the component hccl, and with the C library's allocator"
+        return 0
+    fi
+    for what in fold stage borrow; do
+        land=never
+        if [[ $what == borrow ]]; then
+            land=always
+        fi
+        rc=0
+        HCCL_TEST_TIMEOUT=15 hccl_mpirun --mca coll hccl --mca coll_hccl_topology node:4 \
+            --mca coll_hccl_allgatherv_algorithm nb --mca coll_hccl_land "$land" -np 4 \
+            "$program" "${what/borrow/stage}" >"$out" 2>&1 || rc=$?
+        if grep -aq '^not right' "$out"; then
+            hccl_not_ok "$1/$what" "$(grep -am1 '^not right' "$out")"
+        elif [[ 1 != $(grep -acE 'coll/hccl error .*no memory' "$out") ]]; then
+            hccl_quote "$(head -n 20 "$out")"
+            hccl_not_ok "$1/$what" "no line, or several, say that there is no memory (exit code $rc)"
+        elif ! grep -aq 'process rank 1 .*exited on signal' "$out"; then
+            # Not by the exit code: one mpirun in thirty says this, and does not end.
+            hccl_not_ok "$1/$what" "the job hangs"
+        else
+            hccl_ok "$1/$what"
+        fi
+    done
+}
+
 # P64: nothing of ours in /dev/shm, neither while the job runs nor after the kill.
 hazard_kill_shm() {
     local shape name during left
