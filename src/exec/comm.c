@@ -77,7 +77,7 @@ int hccl_comm_shape(hccl_comm_t *hc, bool flat, const hccl_shape_t **shape)
 
 uint64_t hccl_comm_lane_key(const hccl_comm_t *hc, int kind, uint32_t instance)
 {
-    /* Keys below HCCL_KEY_FIRST are marks. */
-    return (hccl_compat_comm_number(hc->comm) << 32 | (uint64_t) instance << 2 | (uint64_t) kind)
+    /* Keys below HCCL_KEY_FIRST are marks. Communicators' numbers are small: Open MPI uses them again. */
+    return (hccl_compat_comm_number(hc->comm) << 34 | (uint64_t) instance << 2 | (uint64_t) kind)
            + HCCL_KEY_FIRST;
 }

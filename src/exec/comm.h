@@ -18,6 +18,7 @@
 
 struct hccl_exec;
 struct hccl_repeat;
+struct hccl_request;
 
 /** Lanes by size of publication: the smallest one that takes a plan's publications uncut is used,
  *  or one of the large ones with segments. LARGE: data that go one way on one node. The cores pass
@@ -117,7 +118,7 @@ typedef struct hccl_comm {
     const hccl_region_card_t **regions; /* [ranks of my node] */
     /* Nonblocking operations may be driven, and by MPI_Comm_idup even called, by another thread than
      * the user's on this communicator. All that the latter then shares with them is guarded by
-     * plan_lock: shape flat, plans, memo, trials. */
+     * plan_lock: shape flat, plans, memo, trials, the list of persistent operations. */
     opal_mutex_t plan_lock;
     hccl_plan_cache_t plans;
     hccl_memo_t memo[HCCL_MEMOS];
@@ -129,9 +130,10 @@ typedef struct hccl_comm {
     bool
         sees_memory; /* a lane was opened, and ranks of a node can read all of each other's memory */
     hccl_queue_t queues[HCCL_ORDERS][HCCL_LANES];
-    uint32_t next_op[HCCL_ORDERS]; /* operations begun so far that every rank takes part in */
-    uint32_t next_persistent;      /* persistent operations made so far */
-    uint32_t next_neighbor;        /* persistent neighbourhood operations made so far */
+    uint32_t next_op[HCCL_ORDERS];   /* operations begun so far that every rank takes part in */
+    uint64_t next_persistent;        /* persistent operations made so far, and numbers left out */
+    uint64_t next_neighbor;          /* of neighbourhoods, likewise */
+    struct hccl_request *persistent; /* those that exist; guarded by plan_lock */
     uint32_t next_here;    /* inter-communicators: rooted operations with this rank as root */
     uint32_t *next_rooted; /* [remote_size] the same for each root in the other group */
 } hccl_comm_t;

@@ -281,6 +281,30 @@ int hccl_drive_nonblocking(hccl_request_t *request, ompi_request_t **out)
     return OMPI_SUCCESS;
 }
 
+/* Puts a persistent operation on the list of its communicator. */
+static void list_persistent(hccl_request_t *request)
+{
+    hccl_comm_t *hc = request->x.hc;
+    OPAL_THREAD_LOCK(&hc->plan_lock);
+    request->next = hc->persistent;
+    request->at = &hc->persistent;
+    if (NULL != request->next) {
+        request->next->at = &request->next;
+    }
+    hc->persistent = request;
+    OPAL_THREAD_UNLOCK(&hc->plan_lock);
+}
+
+static void unlist_persistent(hccl_request_t *request)
+{
+    OPAL_THREAD_LOCK(&request->x.hc->plan_lock);
+    *request->at = request->next;
+    if (NULL != request->next) {
+        request->next->at = request->at;
+    }
+    OPAL_THREAD_UNLOCK(&request->x.hc->plan_lock);
+}
+
 int hccl_drive_persistent(hccl_request_t *request, ompi_request_t **out)
 {
     ompi_request_t *req = &request->super.super;
@@ -288,11 +312,13 @@ int hccl_drive_persistent(hccl_request_t *request, ompi_request_t **out)
     set_status(req, OMPI_SUCCESS);
     request->x.persistent = true;
     hccl_lane_init(&request->lane, hccl_engine.slots, hccl_engine.slot_bytes[HCCL_LANE_SMALL]);
+    request->x.tag = 0; /* nobody's */
     int rc = hccl_exec_is_nothing(&request->x) ? OMPI_SUCCESS : hccl_turn_tag(&request->x);
     if (OMPI_SUCCESS != rc) {
         recycle(request);
         return rc;
     }
+    list_persistent(request);
     hccl_exec_hold(&request->x, true);
     *out = req;
     return OMPI_SUCCESS;
@@ -330,6 +356,7 @@ static int free_request(ompi_request_t **req)
         }
     }
     if (freed->req_persistent) {
+        unlist_persistent(request);
         hccl_lane_close(&request->lane);
         hccl_exec_hold(&request->x, false);
     }

@@ -25,6 +25,8 @@ typedef struct hccl_request {
     hccl_exec_t x;
     hccl_lane_t lane; /* persistent: its own, since such operations start in any order */
     hccl_fate_t fate;
+    struct hccl_request *next; /* persistent: in the list of its communicator (comm.h), */
+    struct hccl_request **at;  /* and what points to it there */
 } hccl_request_t;
 OBJ_CLASS_DECLARATION(hccl_request_t);
 

@@ -69,6 +69,38 @@ static int next_rooted_tag(hccl_exec_t *x, int *tag)
     return OMPI_SUCCESS;
 }
 
+/* Whether a persistent operation has this tag that exists on this rank. */
+static bool is_taken(hccl_comm_t *hc, int tag)
+{
+    OPAL_THREAD_LOCK(&hc->plan_lock);
+    const hccl_request_t *r = hc->persistent;
+    while (NULL != r && tag != r->x.tag) {
+        r = r->next;
+    }
+    OPAL_THREAD_UNLOCK(&hc->plan_lock);
+    return NULL != r;
+}
+
+/* The number of a new persistent operation: the next one whose tag no other one has. Once all tags have been
+ * used, that is looked up. Ranks that can still start both operations all find the same; who has freed the
+ * other one leaves no number out for it, so it should be freed on all ranks, or on none, before the new one
+ * is made. */
+static int next_number(hccl_exec_t *x, int kind, uint64_t *count, uint32_t *number)
+{
+    const uint64_t ids = (uint64_t) hccl_engine.tag_ids;
+    for (uint64_t tries = 0; tries < ids; tries++) {
+        ++*count;
+        *number = (uint32_t) *count;
+        x->tag = tag_of_kind(kind, *number);
+        /* These are whose the communicator's own lanes are, and tags of other neighbourhood calls. */
+        bool own = HCCL_INSTANCE_BLOCKING == *number % ids || HCCL_INSTANCE_NONBLOCKING == *number;
+        if (!own && (*count < ids || !is_taken(x->hc, x->tag))) {
+            return OMPI_SUCCESS;
+        }
+    }
+    return OMPI_ERR_OUT_OF_RESOURCE;
+}
+
 /* The tag follows from counting, in the order of the calls (of persistent ones: of their making).
  * Open MPI's bindings return early, without calling us, where a count is zero; so an operation is
  * counted by those ranks alone that surely all count it:
@@ -82,13 +114,17 @@ static int next_rooted_tag(hccl_exec_t *x, int *tag)
 int hccl_turn_tag(hccl_exec_t *x)
 {
     const hccl_coll_info_t *info = &hccl_coll_info[x->call.coll];
-    if (x->call.coll >= HCCL_COLL_NEIGHBOR_ALLGATHER) {
-        x->tag = tag_of_kind(TAGS_NEIGHBOR, x->persistent ? ++x->hc->next_neighbor : 0);
+    bool is_neighbor = x->call.coll >= HCCL_COLL_NEIGHBOR_ALLGATHER;
+    uint32_t number;
+    if (is_neighbor && x->persistent) {
+        return next_number(x, TAGS_NEIGHBOR, &x->hc->next_neighbor, &number);
+    }
+    if (is_neighbor) {
+        x->tag = tag_of_kind(TAGS_NEIGHBOR, 0);
     } else if (x->hc->remote_size > 0 && info->rooted) {
         return next_rooted_tag(x, &x->tag);
     } else if (x->persistent) {
-        x->instance = ++x->hc->next_persistent;
-        x->tag = tag_of_kind(TAGS_PERSISTENT, x->instance);
+        return next_number(x, TAGS_PERSISTENT, &x->hc->next_persistent, &x->instance);
     } else {
         x->tag = tag_of_kind((int) order_of(x), x->hc->next_op[order_of(x)]++);
     }

@@ -437,13 +437,96 @@ static void p60(struct hz_ctx *hz)
     MPI_Comm_free(&node);
 }
 
+/* --- P57e: a persistent operation that outlives so many others that all tags have been used again. Two that
+ * had the same one would take each other's messages, since ranks may start them in different orders. */
+
+enum { ALL_TAGS = 1 << 23 }; /* of Open MPI's point-to-point layer ob1; others have fewer */
+
+static void make_many(MPI_Comm comm, bool neighbors)
+{
+    for (int i = 0; i < ALL_TAGS - 1; i++) {
+        MPI_Request request;
+        int none = 0;
+        if (neighbors) {
+            MPIX_Neighbor_allgather_init(&none, 1, MPI_INT, &none, 1, MPI_INT, comm, MPI_INFO_NULL,
+                                         &request);
+        } else {
+            MPIX_Barrier_init(comm, MPI_INFO_NULL, &request);
+        }
+        MPI_Request_free(&request);
+    }
+}
+
+/* Two operations, started in an order that differs from rank to rank. */
+static void start_both(struct hz_ctx *hz, MPI_Request *request)
+{
+    MPI_Start(&request[hz->rank % 2]);
+    MPI_Start(&request[1 - hz->rank % 2]);
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+}
+
+static void p57_tags(struct hz_ctx *hz)
+{
+    MPI_Comm comm;
+    MPI_Request request[2];
+    int in[2] = {1, 100}, out[2] = {0, 0};
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < 2; i++) {
+        MPIX_Allreduce_init(&in[i], &out[i], 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request[i]);
+        if (0 == i) {
+            make_many(comm, false);
+        }
+    }
+    start_both(hz, request);
+    HZ_CHECK(hz, hz->size == out[0] && 100 * hz->size == out[1], "sums of 1 and 100: %d and %d",
+             out[0], out[1]);
+    MPI_Request_free(&request[0]);
+    MPI_Request_free(&request[1]);
+    MPI_Comm_free(&comm);
+}
+
+static void p57_neighbor_tags(struct hz_ctx *hz)
+{
+    MPI_Comm comm;
+    MPI_Request request[2];
+    int from = (hz->rank + 1) % hz->size, to = (hz->rank + hz->size - 1) % hz->size;
+    int in[2] = {hz->rank, 100 + hz->rank}, out[2] = {-1, -1}, weight = 1;
+
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &from, &weight, 1, &to, &weight,
+                                   MPI_INFO_NULL, 0, &comm);
+    for (int i = 0; i < 2; i++) {
+        MPIX_Neighbor_allgather_init(&in[i], 1, MPI_INT, &out[i], 1, MPI_INT, comm, MPI_INFO_NULL,
+                                     &request[i]);
+        if (0 == i) {
+            make_many(comm, true);
+        }
+    }
+    start_both(hz, request);
+    HZ_CHECK(hz, from == out[0] && 100 + from == out[1], "from neighbour %d: %d and %d", from,
+             out[0], out[1]);
+    MPI_Request_free(&request[0]);
+    MPI_Request_free(&request[1]);
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
     static const struct hz_test tests[] = {
-        {"P53", 2, p53},           {"P53b", 2, p53_others}, {"P54", 1, p54},
-        {"P54b", 1, p54_blocking}, {"P55", 2, p55},         {"P57", 2, p57},
-        {"P57b", 2, p57_comm},     {"P57c", 2, p57_inter},  {"P57d", 2, p57_below},
-        {"P58", 2, p58},           {"P59", 2, p59},         {"P60", 2, p60},
+        {"P53", 2, p53},
+        {"P53b", 2, p53_others},
+        {"P54", 1, p54},
+        {"P54b", 1, p54_blocking},
+        {"P55", 2, p55},
+        {"P57", 2, p57},
+        {"P57b", 2, p57_comm},
+        {"P57c", 2, p57_inter},
+        {"P57d", 2, p57_below},
+        {"P57e", 2, p57_tags},
+        {"P57f", 2, p57_neighbor_tags},
+        {"P58", 2, p58},
+        {"P59", 2, p59},
+        {"P60", 2, p60},
         {NULL, 0, NULL},
     };
 
