@@ -9,32 +9,6 @@
 #include "exec/layout.h"
 #include "exec/steps.h"
 
-/* ---- which ------------------------------------------------------------------------------------ */
-
-void hccl_borrow_choose(hccl_exec_t *x)
-{
-    const hccl_plan_t *plan = x->plan;
-    x->borrowings = NULL;
-    bool is_private = HCCL_VIEW_TABLE == x->grid && NULL == x->len; /* sizes of blocks */
-    if (plan->apart || is_private || 0 == plan->max_requests || HCCL_LAND_NEVER == hccl_engine.land
-        || (HCCL_LAND_RDMA == hccl_engine.land && !hccl_rdma_active)) {
-        return;
-    }
-    hccl_borrowings_t *b = x->hc->borrowings;
-    while (NULL != b && b->plan != plan) {
-        b = b->next;
-    }
-    if (NULL == b) {
-        b = hccl_borrowings_find(plan);
-        if (NULL == b) {
-            return;
-        }
-        b->next = x->hc->borrowings;
-        x->hc->borrowings = b;
-    }
-    x->borrowings = 0 == b->n ? NULL : b;
-}
-
 size_t hccl_borrow_room(const hccl_exec_t *x)
 {
     return NULL == x->borrowings ? 0 : (size_t) x->borrowings->n * sizeof(hccl_loan_t);

@@ -22,9 +22,6 @@ struct hccl_loan {
     const char *at;      /* while a step reads it: where it lies, packed */
 };
 
-/** Finds what the operation's plan may borrow, where that is of use. Under plan_lock. */
-void hccl_borrow_choose(hccl_exec_t *x);
-
 /** Bytes of the loans of a cursor. */
 size_t hccl_borrow_room(const hccl_exec_t *x);
 

@@ -97,7 +97,6 @@ hccl_borrowings_t *hccl_borrowings_find(const hccl_plan_t *plan)
     if (NULL == all) {
         return NULL;
     }
-    all->next = NULL;
     all->plan = plan;
     all->n = 0;
     for (int i = 0; i < plan->nsteps; i++) {

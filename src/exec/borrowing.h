@@ -36,7 +36,6 @@ typedef struct hccl_borrower {
 } hccl_borrower_t;
 
 typedef struct hccl_borrowings {
-    struct hccl_borrowings *next; /* of the same communicator */
     const hccl_plan_t *plan;
     int n;
     hccl_borrowing_t borrowing[HCCL_MAX_BORROWINGS];

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/borrowing.h"
-#include "exec/landing.h"
+#include "exec/arrivals.h"
 
 hccl_engine_t hccl_engine;
 
@@ -41,16 +40,7 @@ void hccl_comm_fini(hccl_comm_t *hc)
     for (int i = 0; i < HCCL_REPEATS; i++) {
         free(hc->repeats[i]);
     }
-    while (NULL != hc->borrowings) {
-        hccl_borrowings_t *b = hc->borrowings;
-        hc->borrowings = b->next;
-        free(b);
-    }
-    while (NULL != hc->landings) {
-        hccl_landings_t *l = hc->landings;
-        hc->landings = l->next;
-        free(l);
-    }
+    hccl_arrivals_free(hc);
     hccl_cache_clear(&hc->plans);
     OBJ_DESTRUCT(&hc->plan_lock);
     hccl_shape_free(hc->shape);

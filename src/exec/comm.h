@@ -122,9 +122,8 @@ typedef struct hccl_comm {
     opal_mutex_t plan_lock;
     hccl_plan_cache_t plans;
     hccl_memo_t memo[HCCL_MEMOS];
-    struct hccl_landings *landings;     /* of plans; grows with them */
-    struct hccl_borrowings *borrowings; /* likewise */
-    struct hccl_trials *trials; /* exec/trial.c; made when a buffer in the heap is first seen */
+    struct hccl_arrivals *arrivals; /* of plans; grows with them */
+    struct hccl_trials *trials;     /* exec/trial.c; made when a buffer in the heap is first seen */
     struct hccl_repeat *repeats[HCCL_REPEATS]; /* of blocking calls: repeat.h; NULL: none */
     hccl_lane_t lanes[HCCL_ORDERS][HCCL_LANES];
     bool

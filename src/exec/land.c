@@ -5,7 +5,7 @@
  */
 #include "exec/land.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "exec/layout.h"
 #include "exec/steps.h"
@@ -34,32 +34,7 @@ static char *place_of(const hccl_exec_t *x, const hccl_cursor_t *c, const hccl_s
     return payload + bytes_of(x, c, publish->first, first - publish->first);
 }
 
-/* ---- which ------------------------------------------------------------------------------------ */
-
-void hccl_land_choose(hccl_exec_t *x)
-{
-    const hccl_plan_t *plan = x->plan;
-    x->landings = NULL;
-    /* With more publications than slots, a segment would wait for its own end. */
-    if (x->lane_kind < 0 || plan->apart || 0 == plan->max_requests
-        || (size_t) plan->npub > hccl_engine.slots || HCCL_LAND_NEVER == hccl_engine.land
-        || (HCCL_LAND_RDMA == hccl_engine.land && !hccl_rdma_active)) {
-        return;
-    }
-    hccl_landings_t *l = x->hc->landings;
-    while (NULL != l && l->plan != plan) {
-        l = l->next;
-    }
-    if (NULL == l) {
-        l = hccl_landings_find(plan);
-        if (NULL == l) {
-            return;
-        }
-        l->next = x->hc->landings;
-        x->hc->landings = l;
-    }
-    x->landings = 0 == l->n ? NULL : l;
-}
+/* ---- free slots ------------------------------------------------------------------------------- */
 
 /* Whether what the operation's segment on this cursor publishes under a number is out, and not needed
  * in its slot by this rank. */

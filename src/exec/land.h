@@ -20,9 +20,6 @@
 #include "exec/exec.h"
 #include "exec/landing.h"
 
-/** Finds the landings of the operation's plan, where messages may land. Under plan_lock. */
-void hccl_land_choose(hccl_exec_t *x);
-
 /** Where the message of a RECV is to be written instead; NULL: where the plan says. */
 char *hccl_land_begin(hccl_exec_t *x, hccl_cursor_t *c, const hccl_step_t *step, size_t bytes,
                       const hccl_address_t *from);

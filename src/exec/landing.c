@@ -94,7 +94,6 @@ hccl_landings_t *hccl_landings_find(const hccl_plan_t *plan)
     if (NULL == l) {
         return NULL;
     }
-    l->next = NULL;
     l->plan = plan;
     l->n = 0;
     l->published = (int32_t *) (void *) (l->of + steps);

@@ -30,7 +30,6 @@ typedef struct hccl_landing {
 } hccl_landing_t;
 
 typedef struct hccl_landings {
-    struct hccl_landings *next; /* of the same communicator */
     const hccl_plan_t *plan;
     int n;
     hccl_landing_t landing[HCCL_MAX_LANDINGS];

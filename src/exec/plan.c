@@ -6,8 +6,7 @@
 #include <stdlib.h>
 
 #include "exec/apart.h"
-#include "exec/borrow.h"
-#include "exec/land.h"
+#include "exec/arrivals.h"
 #include "exec/layout.h"
 #include "exec/trial.h"
 #include "select/select.h"
@@ -288,8 +287,7 @@ int hccl_exec_plan(hccl_exec_t *x, bool flat)
     OPAL_THREAD_LOCK(&x->hc->plan_lock);
     int rc = choose_plan(x, flat);
     if (OMPI_SUCCESS == rc) {
-        hccl_land_choose(x);
-        hccl_borrow_choose(x);
+        hccl_arrivals_choose(x);
         hccl_trial_choose(x, x->lane_kind > HCCL_LANE_SMALL ? query_bytes(x) : 0);
     }
     OPAL_THREAD_UNLOCK(&x->hc->plan_lock);
