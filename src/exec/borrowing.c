@@ -9,37 +9,11 @@
 
 #include "exec/touch.h"
 
-/* What a step has to do with the operand of a RECV. */
-typedef enum {
-    TOUCH_NOTHING,
-    TOUCH_READS,    /* in a way that can be done elsewhere */
-    TOUCH_CONSUMES, /* likewise, and writes all of it */
-    TOUCH_REPLACES, /* writes all of it */
-    TOUCH_OTHER     /* in a way that needs it where the plan says */
-} touch_t;
-
-static touch_t touch_of(const hccl_plan_t *plan, const hccl_step_t *r, const hccl_step_t *s)
+/* Whether a step reads what it needs of it where the tier has it, and leaves it alone. A SEND would not. */
+static bool reads(hccl_touch_t touch)
 {
-    bool reads = false;
-    for (int i = 0; i < s->nsrc; i++) {
-        const hccl_source_t *source = &plan->sources[s->src + i];
-        if (source->peer < 0 && hccl_touch_overlaps(r, source->base, source->first, s->count)) {
-            if (!hccl_touch_contains(r->first, r->count, source->first, s->count)) {
-                return TOUCH_OTHER;
-            }
-            reads = true;
-        }
-    }
-    if (HCCL_STEP_WAIT == s->kind || !hccl_touch_overlaps(r, s->base, s->first, s->count)) {
-        return reads ? TOUCH_READS : TOUCH_NOTHING;
-    }
-    if (!hccl_touch_writes(s)) {
-        return HCCL_STEP_PUBLISH == s->kind ? TOUCH_READS : TOUCH_OTHER;
-    }
-    if (!hccl_touch_contains(s->first, s->count, r->first, r->count)) {
-        return TOUCH_OTHER;
-    }
-    return reads ? TOUCH_CONSUMES : TOUCH_REPLACES;
+    return HCCL_TOUCH_READS == touch || HCCL_TOUCH_PUBLISHES == touch
+           || HCCL_TOUCH_PUBLISHES_PART == touch;
 }
 
 /* The WAIT that ends RECV `at`; -1: none, or somebody has to do with its operand before. */
@@ -49,7 +23,7 @@ static int wait_of(const hccl_plan_t *plan, int at)
         if (HCCL_STEP_WAIT == plan->steps[i].kind) {
             return i;
         }
-        if (TOUCH_NOTHING != touch_of(plan, &plan->steps[at], &plan->steps[i])) {
+        if (HCCL_TOUCH_NOTHING != hccl_touch_of(plan, &plan->steps[at], &plan->steps[i])) {
             return -1;
         }
     }
@@ -64,13 +38,13 @@ static hccl_borrowing_t follow(const hccl_plan_t *plan, int recv, int wait)
     int published = wait;
     bool more = true; /* it is still there */
     for (int i = wait + 1; more && i < plan->nsteps; i++) {
-        touch_t touch = touch_of(plan, r, &plan->steps[i]);
-        if (TOUCH_READS == touch || TOUCH_CONSUMES == touch) {
+        hccl_touch_t touch = hccl_touch_of(plan, r, &plan->steps[i]);
+        if (reads(touch) || HCCL_TOUCH_CONSUMES == touch) {
             b.last = i;
             published = HCCL_STEP_PUBLISH == plan->steps[i].kind ? i : published;
         }
-        more = TOUCH_NOTHING == touch || TOUCH_READS == touch;
-        b.home = TOUCH_OTHER == touch;
+        more = HCCL_TOUCH_NOTHING == touch || reads(touch);
+        b.home = HCCL_TOUCH_SENDS == touch || HCCL_TOUCH_OTHER == touch;
     }
     b.home = b.home || (more && HCCL_BASE_RECV == r->base);
     b.last = b.home ? published : b.last;
@@ -84,7 +58,7 @@ static void note(hccl_borrowings_t *all, int number)
     uint32_t bit = UINT32_C(1) << number;
     all->step[b->recv].number = number;
     for (int i = b->wait + 1; i < b->last; i++) {
-        if (TOUCH_READS == touch_of(plan, &plan->steps[b->recv], &plan->steps[i])) {
+        if (reads(hccl_touch_of(plan, &plan->steps[b->recv], &plan->steps[i]))) {
             all->step[i].reads |= bit;
         }
     }

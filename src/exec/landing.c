@@ -9,54 +9,22 @@
 
 #include "exec/touch.h"
 
-/* What a step has to do with the operand of a RECV. */
-typedef enum {
-    TOUCH_NOTHING,
-    TOUCH_READS,     /* a part of it and nothing else: SEND, or COPY of one source */
-    TOUCH_PUBLISHES, /* all of it, and maybe more */
-    TOUCH_REPLACES,  /* writes all of it */
-    TOUCH_OTHER      /* in a way that needs it where the plan says */
-} touch_t;
-
-static touch_t touch_of(const hccl_plan_t *plan, const hccl_step_t *r, const hccl_step_t *s)
+/* Whether a step takes from the slot what it needs of it: these can. */
+static bool reads(const hccl_step_t *s, hccl_touch_t touch)
 {
-    touch_t touch = TOUCH_NOTHING;
-    for (int i = 0; i < s->nsrc; i++) {
-        const hccl_source_t *source = &plan->sources[s->src + i];
-        if (source->peer < 0 && hccl_touch_overlaps(r, source->base, source->first, s->count)) {
-            bool alone = HCCL_STEP_COPY == s->kind
-                         && hccl_touch_contains(r->first, r->count, source->first, s->count);
-            touch = alone ? TOUCH_READS : TOUCH_OTHER;
-        }
-    }
-    if (HCCL_STEP_WAIT == s->kind || !hccl_touch_overlaps(r, s->base, s->first, s->count)) {
-        return touch;
-    }
-    if (hccl_touch_writes(s)) {
-        return TOUCH_NOTHING == touch && hccl_touch_contains(s->first, s->count, r->first, r->count)
-                   ? TOUCH_REPLACES
-                   : TOUCH_OTHER;
-    }
-    if (HCCL_STEP_PUBLISH == s->kind) {
-        return hccl_touch_contains(s->first, s->count, r->first, r->count) ? TOUCH_PUBLISHES
-                                                                           : TOUCH_OTHER;
-    }
-    return hccl_touch_contains(r->first, r->count, s->first, s->count) ? TOUCH_READS : TOUCH_OTHER;
+    return HCCL_TOUCH_SENDS == touch || (HCCL_TOUCH_READS == touch && HCCL_STEP_COPY == s->kind);
 }
 
 /* The PUBLISH that takes the operand of RECV `at` along, before anything needs it; -1: none does. */
 static int publish_of(const hccl_plan_t *plan, int at)
 {
     for (int i = at + 1; i < plan->nsteps; i++) {
-        switch (touch_of(plan, &plan->steps[at], &plan->steps[i])) {
-        case TOUCH_PUBLISHES:
+        hccl_touch_t touch = hccl_touch_of(plan, &plan->steps[at], &plan->steps[i]);
+        if (HCCL_TOUCH_PUBLISHES == touch) {
             return i;
-        case TOUCH_REPLACES:
-        case TOUCH_OTHER:
+        }
+        if (HCCL_TOUCH_NOTHING != touch && !reads(&plan->steps[i], touch)) {
             return -1;
-        case TOUCH_NOTHING:
-        case TOUCH_READS:
-            break;
         }
     }
     return -1;
@@ -68,21 +36,21 @@ static void find_readers(hccl_landings_t *l, int number)
 {
     const hccl_plan_t *plan = l->plan;
     hccl_landing_t *landing = &l->landing[number];
-    const hccl_step_t *r = &plan->steps[landing->recv];
-    bool is_scratch = r->base >= HCCL_BASE_TMP;
+    bool is_scratch = plan->steps[landing->recv].base >= HCCL_BASE_TMP;
     int last = is_scratch ? plan->nsteps : landing->publish;
     landing->home = !is_scratch;
     for (int i = landing->recv + 1; i < last; i++) {
-        touch_t touch = touch_of(plan, r, &plan->steps[i]);
-        if (TOUCH_READS == touch) {
-            l->of[i] = (int8_t) number;
-        } else if (TOUCH_REPLACES == touch) {
+        hccl_touch_t touch = hccl_touch_of(plan, &plan->steps[landing->recv], &plan->steps[i]);
+        if (HCCL_TOUCH_REPLACES == touch) {
             return;
-        } else if (i != landing->publish && TOUCH_NOTHING != touch) {
-            landing->home = true;
         }
-        if (TOUCH_OTHER == touch) {
-            return; /* it may be another one from here on */
+        if (reads(&plan->steps[i], touch)) {
+            l->of[i] = (int8_t) number;
+        } else if (i != landing->publish && HCCL_TOUCH_NOTHING != touch) {
+            landing->home = true;
+            if (HCCL_TOUCH_PUBLISHES != touch) {
+                return; /* it may be another one from here on */
+            }
         }
     }
 }

@@ -70,6 +70,8 @@ static void scratch(void **state)
     source(step(HCCL_STEP_COPY, HCCL_BASE_RECV, 2, 2), -1, HCCL_BASE_TMP, 2);
     source(step(HCCL_STEP_COPY, HCCL_BASE_RECV, 0, 2), -1, HCCL_BASE_TMP, 0);
     expect(6, false);
+    step(HCCL_STEP_PUBLISH, HCCL_BASE_TMP, 3, 2);
+    expect(8, false);
 }
 
 /* The next message to the same place, what combines it with itself, and a part of it: when it ends. */
@@ -114,7 +116,7 @@ static void comes_home(void **state)
     expect(3, true);
     source(step(HCCL_STEP_COPY, HCCL_BASE_TMP, 0, 2), -1, HCCL_BASE_RECV, 2);
     expect(3, true);
-    for (int which = 0; which < 5; which++) {
+    for (int which = 0; which < 6; which++) {
         hccl_step_t *s;
         received(HCCL_BASE_TMP);
         source(step(HCCL_STEP_COPY, HCCL_BASE_RECV, 0, 2), -1, HCCL_BASE_TMP, 2);
@@ -134,6 +136,11 @@ static void comes_home(void **state)
             s = step(HCCL_STEP_REDUCE, HCCL_BASE_RECV, 3, 2);
             source(s, -1, HCCL_BASE_TMP, 3);
             source(s, -1, HCCL_BASE_RECV, 3);
+            break;
+        case 4: /* likewise, and written */
+            s = step(HCCL_STEP_REDUCE, HCCL_BASE_TMP, 1, 3);
+            source(s, -1, HCCL_BASE_TMP, 1);
+            source(s, -1, HCCL_BASE_RECV, 1);
             break;
         default: /* a part comes anew */
             step(HCCL_STEP_RECV, HCCL_BASE_TMP, 1, 2);

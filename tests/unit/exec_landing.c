@@ -105,16 +105,30 @@ static void scratch_stays_there(void **state)
     assert_int_equal(-1, l->of[4]);
     assert_int_equal(-1, l->of[6]);
     free(l);
+    /* Published once more, from where the plan says; the slot has it all the same. */
+    begin();
+    step(HCCL_STEP_RECV, HCCL_BASE_TMP, 0, 1);
+    step(HCCL_STEP_WAIT, 0, 0, 0);
+    publish(HCCL_BASE_TMP, 0, 1, 0);
+    publish(HCCL_BASE_TMP, 0, 2, 1);
+    step(HCCL_STEP_SEND, HCCL_BASE_TMP, 0, 1);
+    l = find();
+    assert_int_equal(1, l->n);
+    assert_true(l->landing[0].home);
+    assert_int_equal(0, l->of[4]);
+    free(l);
     /* A later step that adds to it needs it where it was. */
     begin();
     step(HCCL_STEP_RECV, HCCL_BASE_TMP, 0, 1);
     step(HCCL_STEP_WAIT, 0, 0, 0);
     publish(HCCL_BASE_TMP, 0, 1, 0);
-    step_from(HCCL_STEP_REDUCE, HCCL_BASE_RECV, 0, 1, HCCL_BASE_TMP, 0);
+    step_from(HCCL_STEP_REDUCE, HCCL_BASE_TMP, 0, 1, HCCL_BASE_TMP, 0);
+    step(HCCL_STEP_SEND, HCCL_BASE_TMP, 0, 1);
     l = find();
     assert_int_equal(1, l->n);
     assert_true(l->landing[0].home);
     assert_int_equal(-1, l->of[3]);
+    assert_int_equal(-1, l->of[4]);
     free(l);
 }
 
