@@ -11,10 +11,9 @@
 
 #include <cmocka.h>
 
-#include "algo/algo.h"
 #include "exec/borrowing.h"
-#include "select/select.h"
 #include "bare_steps.h"
+#include "built_plan.h"
 
 static void source(hccl_step_t *s, int peer, int base, int first)
 {
@@ -167,14 +166,7 @@ static void comes_home(void **state)
 static void count(hccl_coll_t coll, const char *algorithm, const char *text, int me, int never,
                   int later)
 {
-    char why[256];
-    hccl_shape_t *shape;
-    hccl_plan_t *built;
-    assert_int_equal(HCCL_OK, hccl_shape_from_text(text, -1, &shape, why, sizeof(why)));
-    const hccl_case_t c = {.coll = coll, .shape = shape, .me = me};
-    int number = hccl_algo_find(coll, algorithm);
-    assert_true(number >= 0);
-    assert_int_equal(HCCL_OK, hccl_select_build(&c, number, &built));
+    hccl_plan_t *built = built_plan(coll, algorithm, text, me);
     hccl_borrowings_t *all = hccl_borrowings_find(built);
     assert_non_null(all);
     for (int i = 0; i < all->n; i++) {
@@ -186,7 +178,6 @@ static void count(hccl_coll_t coll, const char *algorithm, const char *text, int
     assert_int_equal(0, later);
     free(all);
     free(built);
-    hccl_shape_free(shape);
 }
 
 static void algorithms(void **state)

@@ -11,10 +11,9 @@
 
 #include <cmocka.h>
 
-#include "algo/algo.h"
 #include "exec/landing.h"
-#include "select/select.h"
 #include "bare_steps.h"
+#include "built_plan.h"
 
 /* A step with one source in my own memory. */
 static void step_from(hccl_step_kind_t kind, int base, int first, int count, int from, int at)
@@ -190,14 +189,7 @@ static void in_between(void **state)
 static int landings_of(hccl_coll_t coll, const char *algorithm, const char *text, int me,
                        int *not_home)
 {
-    char why[256];
-    hccl_shape_t *shape;
-    hccl_plan_t *built;
-    assert_int_equal(HCCL_OK, hccl_shape_from_text(text, -1, &shape, why, sizeof(why)));
-    const hccl_case_t c = {.coll = coll, .shape = shape, .me = me};
-    int number = hccl_algo_find(coll, algorithm);
-    assert_true(number >= 0);
-    assert_int_equal(HCCL_OK, hccl_select_build(&c, number, &built));
+    hccl_plan_t *built = built_plan(coll, algorithm, text, me);
     hccl_landings_t *l = hccl_landings_find(built);
     assert_non_null(l);
     int n = l->n;
@@ -207,7 +199,6 @@ static int landings_of(hccl_coll_t coll, const char *algorithm, const char *text
     }
     free(l);
     free(built);
-    hccl_shape_free(shape);
     return n;
 }
 
