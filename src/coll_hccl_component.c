@@ -4,8 +4,10 @@
  * The component: opened once per process, before MPI_Init's exchange, where it publishes what other
  * processes must know of this one.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -36,6 +38,10 @@ const mca_coll_base_component_t mca_coll_hccl_component = {
 };
 
 bool hccl_component_works;
+
+/* Minima of the parameters region_size and heap_size. */
+#define REGION_LEAST ((uint64_t) 16 << 20)
+#define HEAP_LEAST ((uint64_t) 1 << 20)
 
 int hccl_rdma_tag;
 
@@ -142,6 +148,26 @@ static int override_place(hccl_card_t *card, int *index)
     return OMPI_SUCCESS;
 }
 
+/* What of a size goes with the limit on address space (ulimit -v): the ranks of a node map each other's
+ * regions and heaps, all regions together get a quarter of it at most, and so do all heaps. */
+static uint64_t fit(const char *what, uint64_t size, uint64_t least)
+{
+    const uint64_t page = 4096;
+    struct rlimit limit;
+    if (0 != getrlimit(RLIMIT_AS, &limit) || RLIM_INFINITY == limit.rlim_cur) {
+        return size;
+    }
+    uint64_t share = limit.rlim_cur / 4 / (ompi_process_info.num_local_peers + 1) / page * page;
+    share = share < least ? least : share;
+    if (size > share) {
+        hccl_log_info("%s of %" PRIu64 " bytes instead of %" PRIu64
+                      ": the limit on address space (ulimit -v) is %" PRIu64,
+                      what, share, size, (uint64_t) limit.rlim_cur);
+        size = share;
+    }
+    return size;
+}
+
 /* The heap for MPI_Alloc_mem. Without one these blocks come from malloc, and nobody else notices. */
 static void make_heap(const hccl_region_card_t *region)
 {
@@ -150,7 +176,9 @@ static void make_heap(const hccl_region_card_t *region)
     if (!hccl_params.alloc_mem) {
         return;
     }
-    if (HCCL_OK == hccl_heap_create(hccl_params.heap_size, region->nonce, &heap, &why)) {
+    if (HCCL_OK
+        == hccl_heap_create(fit("a heap", hccl_params.heap_size, HEAP_LEAST), region->nonce, &heap,
+                            &why)) {
         hccl_region_announce_heap(&heap);
     } else {
         hccl_log_info("no heap for MPI_Alloc_mem: %s", why);
@@ -196,7 +224,8 @@ static int describe_self(hccl_peer_t *mine)
     mine->settings = hccl_engine.settings_hash;
     int rc = HCCL_ERR_NOTSUP;
     if (hccl_params.shared_memory && !injected("region")) {
-        rc = hccl_region_create(hccl_params.region_size, &mine->region, &why);
+        rc = hccl_region_create(fit("a region", hccl_params.region_size, REGION_LEAST),
+                                &mine->region, &why);
     }
     if (HCCL_OK != rc && hccl_params.shared_memory) {
         hccl_log_info("no shared-memory region: %s", why);

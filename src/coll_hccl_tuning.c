@@ -33,28 +33,42 @@ static bool names_dir(void)
     return NULL != hccl_params.cache_dir && '\0' != hccl_params.cache_dir[0];
 }
 
-/* Tries; keeps it for later jobs, if it can. */
-static void measure(const char *dir, const char *key, hccl_tuning_t *tuning)
+/* False: not possible now. */
+static bool measure(hccl_tuning_t *tuning)
 {
-    char why[WHY_BYTES];
     int pair[2];
     hccl_tuning_t usual = {(uint32_t) hccl_params.slot_large, (uint32_t) hccl_params.slot_wide};
     if (HCCL_OK != hccl_detect_pair(opal_hwloc_topology, pair)
         || HCCL_OK != hccl_probe(pair, PROBE_SECONDS, &usual, tuning)) {
         hccl_log_info("the sizes of slots could not be measured: the usual ones are used");
-        return;
+        return false;
     }
     hccl_log_info("measured: slots of %u and %u bytes", tuning->slot_large, tuning->slot_wide);
-    if (NULL == dir || HCCL_OK == hccl_tuning_store(dir, key, tuning, why, sizeof(why))) {
-        return;
-    }
-    if (names_dir()) {
+    return true;
+}
+
+/* Measures, and keeps it for later jobs if it can. bad: what is wrong with the file that is there, NULL:
+ * nothing. One message at most. */
+static void measure_and_keep(const char *dir, const char *key, const char *bad,
+                             hccl_tuning_t *tuning)
+{
+    char why[WHY_BYTES] = "it could not be measured";
+    bool kept = measure(tuning) && NULL != dir
+                && HCCL_OK == hccl_tuning_store(dir, key, tuning, why, sizeof(why));
+    if (NULL != bad && kept) {
+        hccl_log_warn("%s. It is measured anew and the file is replaced", bad);
+    } else if (NULL != bad) {
+        hccl_log_warn("%s. The file is not used, and is not replaced now (%s)", bad, why);
+    } else if (!kept && NULL == dir && names_dir()) {
+        hccl_log_warn("parameter coll_hccl_cache_dir: the name is too long; accepted: a directory "
+                      "that can be written to. Every job measures anew");
+    } else if (!kept && hccl_tuning_is_known(tuning) && names_dir()) {
         hccl_log_warn(
             "parameter coll_hccl_cache_dir: %s; accepted: a directory that can be written "
             "to. Every job measures anew",
             why);
-    } else {
-        hccl_log_info("what was measured is not kept: %s", why);
+    } else if (!kept && NULL != dir) {
+        hccl_log_info("nothing is kept for later jobs: %s", why);
     }
 }
 
@@ -79,10 +93,7 @@ void hccl_tuning_find(hccl_tuning_t *tuning)
         hccl_log_info("measured earlier: slots of %u and %u bytes", tuning->slot_large,
                       tuning->slot_wide);
     } else if (leads()) {
-        if (HCCL_ERR_ARG == rc) {
-            hccl_log_warn("%s. It is measured anew and the file is replaced", why);
-        }
-        measure(dir, key, tuning);
+        measure_and_keep(dir, key, HCCL_ERR_ARG == rc ? why : NULL, tuning);
     }
 }
 

@@ -82,7 +82,10 @@ static int read_file(const char *path, char text[FILE_BYTES], const char **fault
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) {
         *fault = "it cannot be opened";
-        return ENOENT == errno || ENOTDIR == errno ? HCCL_ERR_NOTSUP : HCCL_ERR_ARG;
+        /* Nothing there, or no more files or memory for this process: no fault of the file. */
+        bool blameless = ENOENT == errno || ENOTDIR == errno || EMFILE == errno || ENFILE == errno
+                         || ENOMEM == errno;
+        return blameless ? HCCL_ERR_NOTSUP : HCCL_ERR_ARG;
     }
     ssize_t got = -1;
     *fault = "it is no plain file of this user";

@@ -11,6 +11,20 @@
 #include "base/log.h"
 #include "select/select.h"
 
+/* Each rank says why it cannot, if asked: the others cannot know. */
+static void tell_why(const hccl_comm_t *hc, int rc)
+{
+    const char *why = "injected for a test";
+    if (HCCL_ERR_NOMEM == rc) {
+        why = "this process's region is full (coll_hccl_region_size), or memory is short";
+    } else if (HCCL_ERR_SYS == rc) {
+        why = "the region of a process of this node cannot be had (limits of open files, address "
+              "space "
+              "and file size: ulimit -n, -v and -f; another user or PID namespace)";
+    }
+    hccl_log_info("no shared memory for communicator %s here: %s", hc->comm->c_name, why);
+}
+
 /* What is agreed upon: the minimum over all ranks of each. */
 enum { AGREE_OK, AGREE_HASH, AGREE_NOT_HASH, AGREE_HEAPS, AGREE_MEMORY, AGREE_AWAKE, AGREE_VALUES };
 
@@ -59,6 +73,9 @@ int hccl_open_begin(hccl_exec_t *x)
     if (!hccl_engine.inject) {
         rc = hccl_lane_prepare(x->lane, key, nlocal, shape->local_of[hc->rank], hc->regions);
     }
+    if (HCCL_OK != rc) {
+        tell_why(hc, rc);
+    }
     uint64_t hash = hccl_engine.settings_hash ^ shape->hash;
     for (int i = 0; i < HCCL_LANES; i++) {
         hash = (hash ^ hc->slot_bytes[i]) * UINT64_C(0x9e3779b97f4a7c15);
@@ -90,7 +107,7 @@ static void report(const hccl_exec_t *x, bool differ)
     if (!reported && 0 == x->hc->rank) {
         reported = true;
         hccl_log_warn("shared memory is not used on communicator %s: %s; all its ranks use the "
-                      "network tier instead",
+                      "network tier instead (--mca coll_hccl_verbose 2 tells more)",
                       x->hc->comm->c_name,
                       differ ? "its ranks have different settings or see different topologies"
                              : "a rank could not create or map a shared region");

@@ -180,6 +180,48 @@ rank_limited() {
         exec "$@"' "$1")
 }
 
+# under_limit SET PATTERN: a command around each rank that runs `ulimit SET` on the ranks that match.
+under_limit() {
+    # shellcheck disable=SC2016
+    job_wrapper=(bash -c '
+        if [[ $OMPI_COMM_WORLD_RANK == $1 ]]; then
+            ulimit $0
+        fi
+        shift
+        exec "$@"' "$1" "$2")
+}
+
+# said_nothing NAME: the component had nothing to say in the job that just ended.
+said_nothing() {
+    if grep -aqiE 'hccl' "$HCCL_TMP/err"; then
+        hccl_quote "$(head -n 12 "$HCCL_TMP/err")"
+        hccl_not_ok "$1" "there was something to say"
+    else
+        hccl_ok "$1"
+    fi
+}
+
+# P65b: limits of a process. Address space that has room for the programs but not for regions and heaps
+# as they are: they are made smaller. What too little of it, or few open files, allows.
+hazard_limits() {
+    local kib
+    if [[ $HCCL_SANITIZERS == 1 ]]; then
+        hccl_skip "$1" "sanitizers need more addresses than any limit leaves"
+        return 0
+    fi
+    for kib in 20000000 2200000; do
+        under_limit "-v $kib" '*'
+        hazard_job resources 3 "/in-$1-$kib-KiB" P66
+        said_nothing "$1/$kib-KiB-is-enough"
+    done
+    under_limit "-v 1200000" 1
+    hazard_job resources 3 "/in-$1-address-space-rank-1" P66,P81
+    said_once "$1/address-space-rank-1-says-so"
+    under_limit "-n 28" '*'
+    hazard_job resources 3 "/in-$1-28-files" P66
+    said_nothing "$1/28-files-are-enough"
+}
+
 # P65: /dev/shm of 64 KiB; a limit on files on all ranks, on one rank.
 hazard_small_shm() {
     local -a plain=(--mca btl_vader_backing_directory "$HCCL_TMP")

@@ -132,11 +132,22 @@ verdict damaged one_warning
 job -np 2 --mca coll_hccl_cache_dir "$dir" "${work[@]}"
 verdict mended neither 'measured anew' 'not be measured'
 
+# What cannot be replaced is not said to be.
+rm "$file"
+mkdir -p "$file/below"
+job -np 2 --mca coll_hccl_cache_dir "$dir" "${work[@]}"
+stays() { (($(grep -c ' warning .*is not replaced now' <<<"$out") == 1)) && ! says 'file is replaced'; }
+verdict stays stays
+rm -r "$file"
+
 # No place to keep it: said where the user has named the place, else not.
 : >"$HCCL_TMP/file"
 job -np 2 --mca coll_hccl_cache_dir "$HCCL_TMP/file/below" "${work[@]}"
 warned() { says 'not be measured' || says 'parameter coll_hccl_cache_dir:.*cannot be written to'; }
 verdict bad-directory warned
+job -np 2 --mca coll_hccl_cache_dir "/$(printf '%05000d' 0)" "${work[@]}"
+too_long() { (($(grep -c ' warning .*coll_hccl_cache_dir: the name is too long' <<<"$out") == 1)); }
+verdict long-name too_long
 rm -r "$HOME"
 : >"$HOME"
 job -np 2 "${work[@]}"

@@ -98,6 +98,23 @@ static void spill(const char *path, const char *text, size_t n)
     fclose(f);
 }
 
+/* No more files for this process: that is not the file's fault. */
+static void few_files(void **state)
+{
+    struct rlimit before, none;
+    (void) state;
+    store(32768, 262144);
+    assert_int_equal(0, getrlimit(RLIMIT_NOFILE, &before));
+    none = before;
+    none.rlim_cur = 0;
+    assert_int_equal(0, setrlimit(RLIMIT_NOFILE, &none));
+    hccl_tuning_t t = {1, 1};
+    int rc = hccl_tuning_load(dir, KEY, &t, why, sizeof(why));
+    assert_int_equal(0, setrlimit(RLIMIT_NOFILE, &before));
+    assert_int_equal(HCCL_ERR_NOTSUP, rc);
+    assert_loads(32768, 262144);
+}
+
 static void is_read_back(void **state)
 {
     char path[512];
@@ -334,6 +351,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(is_read_back, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(few_files, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(other_versions, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(damage_is_seen, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(other_keys_are_not_taken, make_dir, remove_dir),
