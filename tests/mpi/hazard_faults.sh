@@ -127,6 +127,86 @@ hazard_no_memory() {
     done
 }
 
+# await_lines FILE JOB PATTERN COUNT: until the file has so many lines of this kind; 1: not within 20 seconds, or the
+# job has ended.
+await_lines() {
+    local tries
+    for ((tries = 0; tries < 200; tries++)); do
+        if (($(grep -acE "$3" "$1" || true) >= $4)); then
+            return 0
+        fi
+        kill -0 "$2" 2>/dev/null || return 1
+        sleep 0.1
+    done
+    return 1
+}
+
+# alive_in FILE: the processes of the victims named there that live.
+alive_in() {
+    local pid
+    for pid in $(sed -nE 's/^# rank [0-9]+ is process ([0-9]+)$/\1/p' "$1"); do
+        if grep -qsE '^State:\s+[^ZX]' "/proc/$pid/status"; then
+            echo "$pid"
+        fi
+    done
+}
+
+# one_deed ID DEED FAMILY: a job of a deed that ends it is over within 20 s, as a failure, and leaves nothing; a rank
+# that has stopped goes on, and results are right.
+one_deed() {
+    local name=$1/$2-$3 deed=$2 out=$HCCL_TMP/deed job start victim rc=0 ended alive pid left
+    local -x HCCL_HAZARD_DEED="$2 $3"
+    rm -f "$HCCL_TMP/shm_left"
+    : >"$out"
+    start=$SECONDS
+    HCCL_TEST_TIMEOUT=40 in_private_shm 512m hccl_mpirun --mca coll "$coll" -x HCCL_HAZARD_DEED -np 3 \
+        "$bin/hazard_deeds" -t P86b >"$out" 2>&1 &
+    job=$!
+    if [[ $deed == stop ]]; then
+        if await_lines "$out" "$job" '^# rank 1 is process' 1; then
+            victim=$(sed -nE 's/^# rank 1 is process ([0-9]+)$/\1/p' "$out")
+            until grep -qsE '^State:\s+T' "/proc/$victim/status" || ! kill -0 "$job" 2>/dev/null; do
+                sleep 0.1
+            done
+            sleep 1
+            kill -CONT "$victim" 2>/dev/null || true
+        fi
+    fi
+    wait "$job" || rc=$?
+    ended=$((SECONDS - start))
+    sleep 0.3
+    alive=$(alive_in "$out" | tr '\n' ' ')
+    for pid in $alive; do
+        kill -KILL "$pid" 2>/dev/null || true
+    done
+    left=$(perhaps_ours <"$HCCL_TMP/shm_left")
+    if [[ -n $alive ]]; then
+        hccl_not_ok "$name" "processes stayed alive: $alive"
+    elif [[ -n $left ]]; then
+        hccl_not_ok "$name" "left in /dev/shm: $left"
+    elif ((ended > 20)); then
+        hccl_not_ok "$name" "the job ended after $ended s"
+    elif grep -aqE 'Signal:|^not ok' "$out"; then
+        hccl_not_ok "$name" "$(grep -aE 'Signal:|^not ok' "$out" | head -n 1)"
+    elif [[ $deed == stop ]] && ! { ((rc == 0)) && grep -aq '^ok P86b' "$out"; }; then
+        hccl_not_ok "$name" "the job ended with $rc"
+    elif [[ $deed != stop ]] && ((rc == 0)); then
+        hccl_not_ok "$name" "the job ended well"
+    else
+        hccl_ok "$name"
+    fi
+}
+
+# P86b: what a rank does to itself, in the middle of operations of each family.
+hazard_deeds() {
+    local one
+    can_unshare "$1" || return 0
+    for one in kill:nonblocking kill:persistent kill:duplicate exit:slots exit:duplicate \
+        abort:persistent stop:slots stop:long stop:nonblocking stop:duplicate; do
+        one_deed "$1" "${one%:*}" "${one#*:}"
+    done
+}
+
 # P64: nothing of ours in /dev/shm, neither while the job runs nor after the kill.
 hazard_kill_shm() {
     local shape name during left

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * hazard_resources.c: P62, P63, P66 and P67, what communicators and windows leave behind.
+ * hazard_resources.c: P61 to P63, P66 and P67, what communicators and windows leave behind.
  */
 #include "hazard.h"
 
@@ -216,6 +216,44 @@ static void p63(struct hz_ctx *hz)
     }
 }
 
+/* Called by MPI_Finalize, when MPI_COMM_SELF goes: collectives still work, on the world too. */
+static int callback(MPI_Comm comm, int key, void *value, void *extra)
+{
+    static int in[20000], out[20000];
+    int size, rank;
+    MPI_Comm copy;
+
+    (void) key;
+    (void) value;
+    (void) extra;
+    MPI_Comm_dup(comm, &copy);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < 20000; i++) {
+        in[i] = rank + 1;
+    }
+    MPI_Allreduce(in, out, 20000, MPI_INT, MPI_SUM, copy);
+    bool right = rank + 1 == out[0] && rank + 1 == out[19999];
+    MPI_Comm_free(&copy);
+    MPI_Allreduce(in, out, 20000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    right = right && size * (size + 1) / 2 == out[0] && size * (size + 1) / 2 == out[19999];
+    if (!right) {
+        fprintf(stderr, "hazard P63b: a wrong sum in MPI_Finalize\n");
+        abort();
+    }
+    return MPI_SUCCESS;
+}
+
+static void p63_callback(struct hz_ctx *hz)
+{
+    int key;
+
+    (void) hz;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, callback, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    MPI_Comm_free_keyval(&key);
+}
+
 /* A failed set-up, injected by the runner: the world, duplicates, splits, and another set-up
  * after it work. */
 static void p66(struct hz_ctx *hz)
@@ -238,10 +276,11 @@ static void p67(struct hz_ctx *hz)
 int main(int argc, char **argv)
 {
     static const struct hz_test tests[] = {
-        {"P62", 1, p62},          {"P62b", 1, p62_uses},  {"P62c", 2, p62_windows},
-        {"P62d", 1, p62_records}, {"P62e", 2, p62_types}, {"P61", 1, p66},
-        {"P63", 1, p63},          {"P66", 1, p66},        {"P67", 1, p67},
-        {"P81", 1, p66},          {"P85", 1, p66},        {NULL, 0, NULL},
+        {"P62", 1, p62},           {"P62b", 1, p62_uses},  {"P62c", 2, p62_windows},
+        {"P62d", 1, p62_records},  {"P62e", 2, p62_types}, {"P61", 1, p66},
+        {"P63", 1, p63},           {"P66", 1, p66},        {"P67", 1, p67},
+        {"P63b", 1, p63_callback}, {"P81", 1, p66},        {"P85", 1, p66},
+        {NULL, 0, NULL},
     };
 
     return hz_main(argc, argv, MPI_THREAD_SINGLE, tests);
