@@ -12,7 +12,8 @@ static void fetch_mine(hccl_builder_t *b, const hccl_case_t *c, int peer, int pu
     hccl_build_fetch(b, HCCL_BASE_RECV, peer, 1, peer, pub, pub_first, c->me);
 }
 
-/* One publication per pair, in rotated order: segments as long as those of one block. */
+/* One publication per pair, in rotated order: segments as long as those of one block. My own block is
+ * copied while the first peer makes its publication. */
 int hccl_algo_alltoall_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **plan)
 {
     const int n = c->shape->nranks, me = c->me;
@@ -23,9 +24,11 @@ int hccl_algo_alltoall_mesh(const hccl_case_t *c, int algorithm, hccl_plan_t **p
     }
     const int pub = hccl_build_publications(b, n - 1, 1);
 
-    hccl_part_own(b, c);
     for (int t = 1; t < n; t++) {
         hccl_build_publish(b, pub + t - 1, HCCL_BASE_SEND, (me + t) % n, 1);
+        if (1 == t) {
+            hccl_part_own(b, c);
+        }
         fetch_mine(b, c, (me - t + n) % n, pub + t - 1, me);
     }
     return hccl_build_finish(b, plan);

@@ -128,8 +128,8 @@ static void arrive(const walk_t *w, int d, int n)
     }
 }
 
-/* The blocks inside my node but my own: rotated, one publication each, as alltoall mesh. */
-static void inside(const walk_t *w)
+/* The blocks inside my node: rotated, one publication each, as alltoall mesh. how: of the others' */
+static void inside(const walk_t *w, hccl_how_t how)
 {
     const int first = w->start[w->here.node], n = w->here.n, me = w->here.me;
     const int pub = hccl_build_publications(w->b, n - 1, 1);
@@ -137,9 +137,19 @@ static void inside(const walk_t *w)
     for (int t = 1; t < n; t++) {
         const int peer = (me - t + n) % n;
 
+        hccl_build_how(w->b, how);
         hccl_build_publish(w->b, pub + t - 1, HCCL_BASE_SEND, first + (me + t) % n, 1);
+        if (1 == t) {
+            hccl_build_how(w->b, HCCL_HOW_WHOLE);
+            hccl_part_own(w->b, w->c);
+            hccl_build_how(w->b, how);
+        }
         hccl_build_fetch(w->b, HCCL_BASE_RECV, first + peer, 1, peer, pub + t - 1, first + me,
                          first + me);
+    }
+    if (1 == n) {
+        hccl_build_how(w->b, HCCL_HOW_WHOLE);
+        hccl_part_own(w->b, w->c);
     }
 }
 
@@ -169,8 +179,7 @@ int hccl_algo_alltoall_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **p
 
     w.out = hccl_build_scratch(w.b, positions);
     w.in = hccl_build_scratch(w.b, positions);
-    hccl_part_own(w.b, c);
-    inside(&w);
+    inside(&w, HCCL_HOW_WHOLE);
     for (int d = 1; d < w.nodes; d += WINDOW) {
         const int many = d + WINDOW <= w.nodes ? WINDOW : w.nodes - d;
 
@@ -208,8 +217,7 @@ int hccl_algo_alltoall_hier_pairwise(const hccl_case_t *c, int algorithm, hccl_p
     if (!walk_start(&w, c, algorithm)) {
         return HCCL_ERR_NOMEM;
     }
-    hccl_part_own(w.b, c);
-    inside(&w);
+    inside(&w, HCCL_HOW_WHOLE);
     for (int d = 1; d < w.nodes; d++) {
         direct(&w, d);
         if (0 == d % steps || d + 1 == w.nodes) {
@@ -270,10 +278,7 @@ int hccl_algo_alltoallv_hier(const hccl_case_t *c, int algorithm, hccl_plan_t **
         hccl_build_how(w.b, HCCL_HOW_PARCELS);
         depart(&w, d, n);
         if (1 == d) {
-            hccl_build_how(w.b, HCCL_HOW_WHOLE);
-            hccl_part_own(w.b, c);
-            hccl_build_how(w.b, HCCL_HOW_PIECES);
-            inside(&w);
+            inside(&w, HCCL_HOW_PIECES);
             hccl_build_how(w.b, HCCL_HOW_PARCELS);
         }
         arrive(&w, d, n);
