@@ -11,8 +11,9 @@
 
 #define LINE_BYTES ((size_t) 128)
 
-/* Where in a line the word of questions is. */
+/* Where in a line the word of questions is, and in mine what was read of it. */
 #define QUESTION_AT ((size_t) 64)
+#define ECHO_AT ((size_t) 96)
 
 /* ---- memory ----------------------------------------------------------------------------------- */
 
@@ -98,6 +99,7 @@ static bool set_channel(hccl_verbs_peer_t *peer, int number)
     ch->asked = (uint64_t *) (base + QUESTION_AT);
     ch->report = (uint64_t *) (base + LINE_BYTES);
     ch->question = (uint64_t *) (base + LINE_BYTES + QUESTION_AT);
+    ch->echo = (uint64_t *) (base + LINE_BYTES + ECHO_AT);
     ch->in = base + 2 * LINE_BYTES;
     ch->out = ch->in + slots * ch->slot_bytes;
     ch->last = &ch->waiting;
@@ -136,7 +138,8 @@ static bool register_arena(hccl_verbs_peer_t *peer)
 {
     hccl_verbs_t *v = peer->v;
     peer->mr = v->table->reg_mr(peer->port->pd, peer->arena, arena_bytes(v),
-                                IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+                                IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE
+                                    | (peer->port->reads ? IBV_ACCESS_REMOTE_READ : 0));
     v->count.regions += NULL == peer->mr ? 0 : 1;
     return NULL != peer->mr;
 }
@@ -211,7 +214,8 @@ static bool make_queue_pair(hccl_verbs_channel_t *ch)
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
                                .pkey_index = 0,
                                .port_num = port->card.port,
-                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE
+                                                  | (port->reads ? IBV_ACCESS_REMOTE_READ : 0)};
     return 0
                == v->table->modify_qp(ch->qp, &attr,
                                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT
@@ -238,6 +242,7 @@ bool hccl_verbs_prepare(hccl_verbs_peer_t *peer)
     }
     peer->mine.arena = (uint64_t) (uintptr_t) peer->arena;
     peer->mine.rkey = peer->mr->rkey;
+    peer->mine.reads = peer->port->reads ? 1 : 0;
     return true;
 }
 
@@ -265,7 +270,7 @@ static bool connect_queue_pair(hccl_verbs_channel_t *ch)
                                .path_mtu = (enum ibv_mtu) mtu,
                                .dest_qp_num = peer->theirs.channel[ch->number].qp,
                                .rq_psn = peer->theirs.channel[ch->number].psn,
-                               .max_dest_rd_atomic = 0,
+                               .max_dest_rd_atomic = peer->port->reads ? 1 : 0,
                                .min_rnr_timer = 12};
     set_route(peer, &attr.ah_attr);
     if (0
@@ -279,6 +284,7 @@ static bool connect_queue_pair(hccl_verbs_channel_t *ch)
                                 .timeout = (uint8_t) v->set.timeout,
                                 .retry_cnt = (uint8_t) v->set.retries,
                                 .rnr_retry = 7, /* for ever: the ring's credits see to it */
+                                .max_rd_atomic = peer->port->reads ? 1 : 0,
                                 .sq_psn = ch->psn};
     return 0
            == v->table->modify_qp(ch->qp, &attr,
@@ -295,6 +301,7 @@ static void resume(hccl_verbs_channel_t *ch)
     ch->remote_credit = peer->theirs.arena + at;
     ch->remote_asked = peer->theirs.arena + at + QUESTION_AT;
     ch->lost = 0;
+    ch->stuck_since = 0;
     ch->told_then = ch->told;
     ch->told_since = hccl_verbs_now();
     ch->requests = 0;

@@ -7,13 +7,16 @@
  *
  * Who has waited for slots for a while, though all that it sent is there, asks: it writes a word into the peer's
  * memory. The peer may be outside of MPI, and says nothing then. Else it finds the word at its next look, and tells
- * once more. It knows what it told the last time, and so whether that arrived; if it did not several times,
- * the connection fails, and is made again like any other that has: both say there what they have seen.
+ * once more. It knows what it told the last time, and so whether that arrived. Who asked reads the word in the
+ * peer's memory, and so knows whether the question arrived, whatever the peer does. If either did not arrive several times in a row, the connection fails, and is made again like any
+ * other that has: both say there what they have seen.
  */
+#include <stdio.h>
+
 #include "base/log.h"
 #include "tier/verbs_engine.h"
 
-/* Least time that a sender waits before it asks, ms; and how often what it is told must not arrive. */
+/* Least time that a sender waits before it asks, ms; and how often what is told or asked may get lost in a row. */
 #define PATIENCE 200
 #define MOST_LOST 4
 
@@ -24,6 +27,31 @@ static uint64_t patience(const hccl_verbs_t *v)
     return ms > PATIENCE ? ms : PATIENCE;
 }
 
+/* Once may be a link that was down for as long; twice in a row is not. times: in a row; then: what follows. */
+static void complain(const hccl_verbs_channel_t *ch, int times, const char *what, const char *then)
+{
+    const hccl_verbs_peer_t *peer = ch->peer;
+    const hccl_verbs_card_t *mine = &peer->port->card;
+    const hccl_verbs_card_t *theirs = &peer->ports.card[peer->theirs_at];
+    void (*say)(const char *, ...) = 1 == times ? hccl_log_info : hccl_log_warn;
+    if (times > 2) {
+        return;
+    }
+    say("rank %d was %s, though the queue pair (%s/%d to its %s/%d) has status: %s. It is %s "
+        "again, "
+        "and after %d times the connection is made again. Check both adapters (firmware, errors in "
+        "dmesg and in hw_counters); with coll_hccl_rdma off nothing depends on them",
+        peer->number, what, mine->device, mine->port, theirs->device, theirs->port,
+        peer->v->table->status_text(IBV_WC_SUCCESS), then, MOST_LOST);
+}
+
+/* Whether my last question is not where it was written to. */
+static bool was_unheard(const hccl_verbs_channel_t *ch)
+{
+    return 0 != ch->read_by && ch->done >= ch->read_by
+           && *ch->question != __atomic_load_n(ch->echo, __ATOMIC_ACQUIRE);
+}
+
 /* My side of the ring into which I send. Asks a bit later than the peer may believe that its word is lost. */
 static void ask_if_stuck(hccl_verbs_channel_t *ch, uint64_t now)
 {
@@ -31,26 +59,25 @@ static void ask_if_stuck(hccl_verbs_channel_t *ch, uint64_t now)
     if (!waits || ch->stuck_freed != ch->freed || 0 == ch->stuck_since) {
         ch->stuck_freed = ch->freed;
         ch->stuck_since = waits ? now : 0;
-    } else if (now >= ch->stuck_since + patience(ch->peer->v) + PATIENCE) {
-        ch->stuck_since = now;
-        hccl_verbs_ask(ch);
+        ch->read_by = 0; /* the next question is a new one */
+        return;
     }
-}
-
-/* Once may be a link that was down for as long; twice in a row is not. */
-static void tell_lost(const hccl_verbs_channel_t *ch, uint32_t knows)
-{
-    const hccl_verbs_peer_t *peer = ch->peer;
-    const hccl_verbs_card_t *mine = &peer->port->card;
-    const hccl_verbs_card_t *theirs = &peer->ports.card[peer->theirs_at];
-    void (*say)(const char *, ...) = 1 == ch->lost ? hccl_log_info : hccl_log_warn;
-    say("rank %d was told that %u of its messages have been taken, but knows of %u, though the "
-        "queue "
-        "pair (%s/%d to its %s/%d) has status: %s. It is told again, and after %d times the "
-        "connection is made again. Check both adapters (firmware, errors in dmesg and in "
-        "hw_counters); with coll_hccl_rdma off nothing depends on them",
-        peer->number, (uint32_t) ch->told_then, knows, mine->device, mine->port, theirs->device,
-        theirs->port, peer->v->table->status_text(IBV_WC_SUCCESS), MOST_LOST);
+    if (now < ch->stuck_since + patience(ch->peer->v) + PATIENCE) {
+        return;
+    }
+    ch->stuck_since = now;
+    if (!was_unheard(ch)) {
+        ch->unheard = 0;
+    } else {
+        complain(ch, ++ch->unheard,
+                 "asked which messages it has taken, but the question is not in its memory",
+                 "asked");
+    }
+    if (ch->unheard >= MOST_LOST) {
+        hccl_verbs_fault(ch->peer, IBV_WC_RESP_TIMEOUT_ERR);
+        return;
+    }
+    hccl_verbs_ask(ch);
 }
 
 /* The other side's question, if there is one. */
@@ -64,20 +91,25 @@ static void answer(hccl_verbs_channel_t *ch, uint64_t now)
     if (word == ch->heard) {
         return;
     }
-    ch->heard = word;
     uint32_t knows = (uint32_t) word;
+    if (knows != (uint32_t) ch->heard) {
+        ch->lost = 0; /* something that was told since the last question has arrived */
+    }
+    ch->heard = word;
     bool behind = (int32_t) ((uint32_t) ch->told_then - knows) > 0;
     if (behind && now < ch->told_since + patience(ch->peer->v)) {
         /* What was told and the question may have crossed. */
         hccl_verbs_tell(ch);
         return;
     }
-    ch->lost = behind ? ch->lost + 1 : 0;
-    if (1 == ch->lost || 2 == ch->lost) {
-        tell_lost(ch, knows);
+    if (behind) {
+        char what[120];
+        snprintf(what, sizeof(what),
+                 "told that %u of its messages have been taken, but knows of %u",
+                 (uint32_t) ch->told_then, knows);
+        complain(ch, ++ch->lost, what, "told");
     }
     if (ch->lost >= MOST_LOST) {
-        ch->lost = 0;
         hccl_verbs_fault(ch->peer, IBV_WC_RESP_TIMEOUT_ERR);
         return;
     }

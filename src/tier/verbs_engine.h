@@ -72,6 +72,7 @@ typedef struct hccl_verbs_port {
     int cqe_used;     /* and how many could be there at once */
     uint64_t longest; /* work request */
     uint32_t inlines; /* bytes that a queue pair takes with the work request */
+    bool reads;       /* and lets peers read */
     hccl_verbs_cache_t cache;
 } hccl_verbs_port_t;
 
@@ -130,7 +131,10 @@ typedef struct hccl_verbs_channel {
      * word is the count of questions, and below it the low half of `freed`. */
     uint64_t *question;    /* I write mine from here */
     uint64_t remote_asked; /* there, */
-    uint32_t questions;    /* so many */
+    uint32_t questions;    /* so many, */
+    uint64_t *echo;        /* and read it from there again, to here, */
+    uint64_t read_by;      /* by this work request; 0: it is not read */
+    int unheard;           /* that were not there, in a row */
     uint64_t stuck_since;  /* ms: since when I wait for slots, 0: I do not, */
     uint64_t stuck_freed;  /* at this count */
     uint64_t *asked;       /* the peer writes its own here */
@@ -319,7 +323,7 @@ void hccl_verbs_void_places(hccl_verbs_channel_t *ch, uint64_t from);
 
 /** Whether all slots are taken that the peer has, and somebody waits for one. */
 bool hccl_verbs_waits_for_credit(const hccl_verbs_channel_t *ch);
-/** Asks the peer which of its slots are free; tells the peer which of mine are. */
+/** Asks the peer which of its slots are free, and reads whether the question is there; tells the peer which of mine are. */
 void hccl_verbs_ask(hccl_verbs_channel_t *ch);
 void hccl_verbs_tell(hccl_verbs_channel_t *ch);
 

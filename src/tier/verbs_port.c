@@ -67,6 +67,7 @@ static hccl_verbs_state_t try_port(const hccl_verbs_t *v, hccl_verbs_port_t *por
         || v->receive_depth > attr.max_qp_wr) {
         return HCCL_VERBS_NO_DEVICE;
     }
+    port->reads = attr.max_qp_rd_atom > 0 && attr.max_qp_init_rd_atom > 0;
     port->cqe = FIRST_CQE < attr.max_cqe ? FIRST_CQE : attr.max_cqe;
     port->pd = v->table->alloc_pd(port->context);
     if (v->set.sleeps) {

@@ -178,6 +178,13 @@ static bool flush(hccl_verbs_channel_t *ch, chain_t *chain)
     if (0 == chain->n) {
         return true;
     }
+    for (int i = 0; i < chain->n; i++) {
+        struct ibv_send_wr *wr = &chain->wr[i];
+        if (IBV_WR_RDMA_READ != wr->opcode && chain->sge[i].length <= ch->peer->port->inlines) {
+            wr->send_flags |= IBV_SEND_INLINE;
+            v->count.inlined++;
+        }
+    }
     chain->wr[chain->n - 1].next = NULL;
     v->count.doorbells++;
     v->count.requests += (uint64_t) chain->n;
@@ -206,10 +213,6 @@ static struct ibv_send_wr *request(hccl_verbs_channel_t *ch, chain_t *chain, con
     wr->opcode = IBV_WR_RDMA_WRITE;
     wr->wr.rdma.remote_addr = to;
     wr->wr.rdma.rkey = rkey;
-    if (bytes <= ch->peer->port->inlines) {
-        wr->send_flags = IBV_SEND_INLINE;
-        v->count.inlined++;
-    }
     if (ch->requests - ch->signalled >= (uint64_t) v->send_depth / 4) {
         wr->send_flags |= IBV_SEND_SIGNALED;
         ch->signalled = ch->requests;
@@ -358,14 +361,25 @@ bool hccl_verbs_waits_for_credit(const hccl_verbs_channel_t *ch)
 
 void hccl_verbs_ask(hccl_verbs_channel_t *ch)
 {
+    const hccl_verbs_peer_t *peer = ch->peer;
     chain_t chain;
     chain.n = 0;
-    if (has_room(ch, 1)) {
-        *ch->question = (uint64_t) ++ch->questions << 32 | (uint32_t) ch->freed;
-        (void) request(ch, &chain, ch->question, sizeof(*ch->question), ch->peer->mr->lkey,
-                       ch->remote_asked, ch->peer->theirs.rkey);
-        (void) flush(ch, &chain);
+    if (!has_room(ch, 2)) {
+        return;
     }
+    *ch->question = (uint64_t) ++ch->questions << 32 | (uint32_t) ch->freed;
+    (void) request(ch, &chain, ch->question, sizeof(*ch->question), peer->mr->lkey,
+                   ch->remote_asked, peer->theirs.rkey);
+    if (peer->port->reads && 0 != peer->theirs.reads) {
+        /* Nothing overtakes anything on a queue pair. */
+        struct ibv_send_wr *wr = request(ch, &chain, ch->echo, sizeof(*ch->echo), peer->mr->lkey,
+                                         ch->remote_asked, peer->theirs.rkey);
+        wr->opcode = IBV_WR_RDMA_READ;
+        wr->send_flags = IBV_SEND_SIGNALED;
+        ch->signalled = ch->requests;
+        ch->read_by = ch->requests;
+    }
+    (void) flush(ch, &chain);
 }
 
 void hccl_verbs_tell(hccl_verbs_channel_t *ch)

@@ -63,6 +63,7 @@ typedef struct hccl_verbs_info {
     uint32_t votes;      /* 1: these two count, and nothing below */
     uint32_t working;    /* a bit for each port of mine that works */
     uint32_t failures;   /* over these ports since something got through */
+    uint32_t reads;      /* 1: my arena can be read */
     uint32_t rkey;       /* of my arena */
     uint64_t arena;      /* its address; both sides' are laid out alike */
     struct {

@@ -47,6 +47,7 @@ typedef struct qp {
     uint64_t receives[1024]; /* numbers of the requests, a ring */
     unsigned first, nreceives, most_receives;
     uint32_t inlines;
+    int reads, is_read; /* RDMA READs that may be under way at once, to the peer and from it */
 } qp_t;
 
 static qp_t *qps[MOST];
@@ -110,7 +111,8 @@ static int close_device(struct ibv_context *context)
 static int query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
     (void) context;
-    *attr = (struct ibv_device_attr){.max_qp_wr = 1024, .max_cqe = 65536};
+    *attr = (struct ibv_device_attr){
+        .max_qp_wr = 1024, .max_cqe = 65536, .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16};
     return 0;
 }
 
@@ -352,8 +354,10 @@ static int modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
     qp->state = attr->qp_state;
     if (IBV_QPS_RTR == attr->qp_state) {
         qp->to = attr->dest_qp_num;
+        qp->is_read = attr->max_dest_rd_atomic;
         fake.to_receive = *attr;
     } else if (IBV_QPS_RTS == attr->qp_state) {
+        qp->reads = attr->max_rd_atomic;
         fake.to_send = *attr;
     }
     return 0;
@@ -466,6 +470,20 @@ static bool perform(qp_t *qp)
     if (tells && 0 == to->nreceives) {
         fake.not_ready++;
         return false;
+    }
+    if (IBV_WR_RDMA_READ == r->wr.opcode) {
+        MUST(qp->reads > 0 && to->is_read > 0 && NULL == r->inlined);
+        MUST(allowed(qp->qp.pd, r->sge.lkey, r->sge.addr, r->sge.length, IBV_ACCESS_LOCAL_WRITE));
+        MUST(allowed(to->qp.pd, r->wr.wr.rdma.rkey, r->wr.wr.rdma.remote_addr, r->sge.length,
+                     IBV_ACCESS_REMOTE_READ));
+        memcpy((void *) (uintptr_t) r->sge.addr, (void *) (uintptr_t) r->wr.wr.rdma.remote_addr,
+               r->sge.length);
+        fake.done++;
+        if (0 != (r->wr.send_flags & IBV_SEND_SIGNALED)) {
+            complete(qp, r->wr.wr_id, IBV_WC_SUCCESS, IBV_WC_RDMA_READ, 0);
+        }
+        drop_first(qp);
+        return true;
     }
     MUST(NULL != r->inlined || allowed(qp->qp.pd, r->sge.lkey, r->sge.addr, r->sge.length, 0));
     MUST(allowed(to->qp.pd, r->wr.wr.rdma.rkey, r->wr.wr.rdma.remote_addr, r->sge.length,

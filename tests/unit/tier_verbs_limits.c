@@ -20,28 +20,6 @@
 
 /* ---- counts ----------------------------------------------------------------------------------- */
 
-/* As if so many more messages had gone both ways over a connection at rest. word: the last one of them was
- * told of by a word, else the words stand where they stood. */
-static void age(uint64_t slots, bool word)
-{
-    for (int i = 0; i < 2; i++) {
-        hccl_verbs_peer_t *peer = world.peer[i][1 - i];
-        for (int k = 0; k < peer->v->set.channels; k++) {
-            hccl_verbs_channel_t *ch = &peer->channel[k];
-            ch->acked += slots;
-            ch->posted += slots;
-            ch->filled += slots;
-            ch->freed += slots;
-            ch->received += slots;
-            ch->consumed += slots;
-            ch->told += slots;
-            ch->told_then += slots;
-            ch->stuck_freed += slots;
-            *ch->credit += word ? slots : 0;
-        }
-    }
-}
-
 /* Short and long messages both ways, more than a ring holds; every other time a queue pair breaks meanwhile. */
 static void talk(bool breaks)
 {
@@ -79,7 +57,7 @@ static void counts_go_round(void **state)
         set.channels = 1 + turn % 2;
         world_begin(2, &set, (uint32_t) turn, 1);
         world_connect();
-        age(after[turn / 2] - 2 * SLOTS, true);
+        world_age(after[turn / 2] - 2 * SLOTS, true);
         for (int i = 0; i < 2; i++) {
             world.peer[i][1 - i]->next_id = (uint32_t) (after[turn / 2] - 5);
         }
@@ -101,7 +79,7 @@ static void old_words(void **state)
     world_begin(2, &world_usual, 3, 1);
     world_connect();
     assert_int_equal(0, *world.peer[0][1]->channel[0].credit);
-    age((UINT64_C(1) << 32) - SLOTS, false);
+    world_age((UINT64_C(1) << 32) - SLOTS, false);
     for (int i = 0; i < N; i++) {
         from[i] = i + 1;
         s[i] = world_send(0, 1, 5, &from[i], sizeof(from[i]));

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "tier/verbs_engine.h"
+
 typedef struct letter {
     struct letter *next;
     hccl_verbs_info_t info;
@@ -199,6 +201,26 @@ void world_connect(void)
     assert_int_equal(HCCL_OK, world_await(world_receive(1, 0, 1, &b, 1)));
     assert_int_equal(HCCL_OK, world_await(s));
     world_settle();
+}
+
+void world_age(uint64_t slots, bool word)
+{
+    for (int i = 0; i < 2; i++) {
+        hccl_verbs_peer_t *peer = world.peer[i][1 - i];
+        for (int k = 0; k < peer->v->set.channels; k++) {
+            hccl_verbs_channel_t *ch = &peer->channel[k];
+            ch->acked += slots;
+            ch->posted += slots;
+            ch->filled += slots;
+            ch->freed += slots;
+            ch->received += slots;
+            ch->consumed += slots;
+            ch->told += slots;
+            ch->told_then += slots;
+            ch->stuck_freed += slots;
+            *ch->credit += word ? slots : 0;
+        }
+    }
 }
 
 hccl_verbs_counters_t world_counted(int process)

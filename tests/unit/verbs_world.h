@@ -48,6 +48,10 @@ int world_await(hccl_verbs_message_t *m);
 /** Sends a byte from process 0 to 1; ends with a connection at rest. */
 void world_connect(void);
 
+/** As if so many more messages had gone both ways between processes 0 and 1, which are at rest. word: the last
+ *  ones were told of by a word, else the words stand where they stood. */
+void world_age(uint64_t slots, bool word);
+
 hccl_verbs_counters_t world_counted(int process);
 
 /** Begins a world of PROCS processes, in which each pair has two streams each way of `each` messages; up
