@@ -18,10 +18,8 @@ static void across_pattern(hccl_builder_t *b, const hccl_team_t *team, int root,
     const hccl_stream_t s = {*team, hccl_map_even(first, 1), 1};
     hccl_exchange_t x;
 
-    if (HCCL_OK == hccl_exchange_open(&x, pattern, team->n)) {
+    if (hccl_exchange_begin(&x, b, pattern, team->n)) {
         hccl_part_scattering(b, &x, &s, 1, root, base);
-    } else {
-        hccl_build_fail(b, HCCL_ERR_NOMEM);
     }
     hccl_exchange_close(&x);
 }

@@ -237,6 +237,17 @@ int hccl_exchange_open(hccl_exchange_t *x, const hccl_pattern_t *pattern, int n)
     return HCCL_OK;
 }
 
+bool hccl_exchange_begin(hccl_exchange_t *x, hccl_builder_t *b, const hccl_pattern_t *pattern,
+                         int n)
+{
+    const int rc = hccl_exchange_open(x, pattern, n);
+
+    if (HCCL_OK != rc) {
+        hccl_build_fail(b, rc);
+    }
+    return HCCL_OK == rc;
+}
+
 void hccl_exchange_close(hccl_exchange_t *x)
 {
     free(x->slot);

@@ -72,6 +72,10 @@ typedef struct hccl_exchange {
 HCCL_CHECKED int hccl_exchange_open(hccl_exchange_t *x, const hccl_pattern_t *pattern, int n);
 void hccl_exchange_close(hccl_exchange_t *x);
 
+/** Opens one for a part of a plan. False: no memory, and the plan can't be made. Close in both cases. */
+bool hccl_exchange_begin(hccl_exchange_t *x, hccl_builder_t *b, const hccl_pattern_t *pattern,
+                         int n);
+
 int hccl_exchange_rounds(const hccl_exchange_t *x);
 
 /** The member so far ahead of member `me`. */

@@ -281,12 +281,12 @@ void hccl_part_uniting(hccl_builder_t *b, const hccl_stream_t *s, int root, int 
 {
     hccl_exchange_t x;
 
-    if (HCCL_OK != hccl_exchange_open(&x, &hccl_pattern_nb, s->team.n)) {
-        hccl_build_fail(b, HCCL_ERR_NOMEM);
-    } else if (0 > root) {
-        hccl_part_gathering(b, &x, s, 1, base, -1);
-    } else {
-        hccl_part_collecting(b, &x, s, 1, root, base);
+    if (hccl_exchange_begin(&x, b, &hccl_pattern_nb, s->team.n)) {
+        if (0 > root) {
+            hccl_part_gathering(b, &x, s, 1, base, -1);
+        } else {
+            hccl_part_collecting(b, &x, s, 1, root, base);
+        }
     }
     hccl_exchange_close(&x);
 }

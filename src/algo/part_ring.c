@@ -14,10 +14,8 @@ void hccl_part_ring_reduce_scatter(hccl_builder_t *b, const hccl_team_t *team,
     const hccl_stream_t s = {*team, *map, 1};
     hccl_exchange_t x;
 
-    if (HCCL_OK == hccl_exchange_open(&x, &hccl_pattern_ring, team->n)) {
+    if (hccl_exchange_begin(&x, b, &hccl_pattern_ring, team->n)) {
         hccl_part_reducing(b, &x, &s, 1, src, tmp, tmp, dst);
-    } else {
-        hccl_build_fail(b, HCCL_ERR_NOMEM);
     }
     hccl_exchange_close(&x);
 }
@@ -28,10 +26,8 @@ void hccl_part_ring_allgather(hccl_builder_t *b, const hccl_team_t *team, const 
     const hccl_stream_t s = {*team, *map, 1};
     hccl_exchange_t x;
 
-    if (HCCL_OK == hccl_exchange_open(&x, &hccl_pattern_ring, team->n)) {
+    if (hccl_exchange_begin(&x, b, &hccl_pattern_ring, team->n)) {
         hccl_part_gathering(b, &x, &s, 1, base, complete);
-    } else {
-        hccl_build_fail(b, HCCL_ERR_NOMEM);
     }
     hccl_exchange_close(&x);
 }

@@ -69,11 +69,9 @@ static void across_pattern(hccl_builder_t *b, const hccl_team_t *team, int root,
     const int acc = pattern->passes ? tmp : dst;
     hccl_exchange_t x;
 
-    if (HCCL_OK == hccl_exchange_open(&x, pattern, team->n)) {
+    if (hccl_exchange_begin(&x, b, pattern, team->n)) {
         hccl_part_reducing(b, &x, &s, 1, src, acc, tmp, dst);
         hccl_part_collecting(b, &x, &s, 1, root, dst);
-    } else {
-        hccl_build_fail(b, HCCL_ERR_NOMEM);
     }
     hccl_exchange_close(&x);
 }
