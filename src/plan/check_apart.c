@@ -241,29 +241,25 @@ hccl_check_result_t hccl_check_apart_try(hccl_checker_t *k, int rank, hccl_walke
     if (c->seg > 0) {
         return HCCL_CHECK_DONE;
     }
+    bool right = true; /* else a fault has been found */
     switch ((hccl_step_kind_t) step->kind) {
     case HCCL_STEP_PUBLISH:
-        if (step->base >= HCCL_BASE_TMP && !is_box(k, rank, c, step)) {
-            return HCCL_CHECK_DONE;
-        }
-        return hccl_check_publish(k, rank, c, step);
+        right = step->base < HCCL_BASE_TMP || is_box(k, rank, c, step);
+        break;
     case HCCL_STEP_SEND:
+        right = !parcels || is_box(k, rank, c, step);
+        break;
     case HCCL_STEP_RECV:
-        if (!parcels
-            || (HCCL_STEP_SEND == step->kind ? is_box(k, rank, c, step)
-                                             : empty_box(k, rank, c, step->base, step->first))) {
-            hccl_check_start_message(k, rank, c, step);
-        }
-        return HCCL_CHECK_DONE;
+        right = !parcels || empty_box(k, rank, c, step->base, step->first);
+        break;
     case HCCL_STEP_WAIT:
-        if (hccl_check_is_open(k, c, step)) {
-            return HCCL_CHECK_LATER;
-        }
-        hccl_check_finish_messages(k, rank, c, step);
-        return HCCL_CHECK_DONE;
+        break;
     default:
-        return parcels ? move(k, rank, c, step) : hccl_check_fold(k, rank, c, step);
+        if (parcels) {
+            return move(k, rank, c, step);
+        }
     }
+    return right ? hccl_check_try(k, rank, c, step) : HCCL_CHECK_DONE;
 }
 
 /* ---- form ------------------------------------------------------------------------------------- */

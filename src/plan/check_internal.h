@@ -296,6 +296,10 @@ bool hccl_check_unread(hccl_checker_t *k, int rank, const hccl_walker_t *c,
 
 /* check_walk.c */
 
+/** Tries a step. */
+hccl_check_result_t hccl_check_try(hccl_checker_t *k, int rank, hccl_walker_t *c,
+                                   const hccl_step_t *step);
+
 /** Tags up to this one belong to operations before this one. */
 uint64_t hccl_check_base_tag(const hccl_checker_t *k);
 uint64_t hccl_check_tag(const hccl_checker_t *k, int rank, const hccl_walker_t *c, int pub);

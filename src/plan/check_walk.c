@@ -203,8 +203,8 @@ uint64_t hccl_check_moved(const hccl_checker_t *k, int rank, const hccl_walker_t
                : hccl_check_units(k, rank, c->seg, step->base, step->first, step->count);
 }
 
-static hccl_check_result_t try_step(hccl_checker_t *k, int rank, hccl_walker_t *c,
-                                    const hccl_step_t *step)
+hccl_check_result_t hccl_check_try(hccl_checker_t *k, int rank, hccl_walker_t *c,
+                                   const hccl_step_t *step)
 {
     switch ((hccl_step_kind_t) step->kind) {
     case HCCL_STEP_PUBLISH:
@@ -248,7 +248,8 @@ static bool walk(hccl_checker_t *k, int rank, hccl_walker_t *c, int limit)
     while (c->step < plan->nsteps && limit-- > 0) {
         const hccl_step_t *step = &plan->steps[c->step];
         if (HCCL_CHECK_LATER
-            == (k->apart ? hccl_check_apart_try(k, rank, c, step) : try_step(k, rank, c, step))) {
+            == (k->apart ? hccl_check_apart_try(k, rank, c, step)
+                         : hccl_check_try(k, rank, c, step))) {
             return moved;
         }
         if (k->failed) {
