@@ -11,9 +11,6 @@
 #include "flows.h"
 #include "sim.h"
 
-/** As many segments as exec/ has under way at a time. */
-enum { HCCL_SIM_CURSORS = 4 };
-
 /** A step of a plan. */
 typedef struct hccl_sim_step {
     uint8_t kind; /* hccl_step_kind_t */
@@ -171,7 +168,7 @@ typedef struct hccl_sim_cursor {
 } hccl_sim_cursor_t;
 
 typedef struct hccl_sim_state {
-    hccl_sim_cursor_t cursor[HCCL_SIM_CURSORS];
+    hccl_sim_cursor_t cursor[HCCL_CURSORS];
     int next_seg, running;
     double busy; /* the processor is, until then */
     bool queued; /* in the list of those that are looked at now */

@@ -454,7 +454,7 @@ static bool open_links(hccl_sim_t *s)
 static bool open_state(hccl_sim_t *s)
 {
     size_t n = (size_t) s->p->nranks;
-    s->ncursors = s->sizes.nseg < HCCL_SIM_CURSORS ? s->sizes.nseg : HCCL_SIM_CURSORS;
+    s->ncursors = s->sizes.nseg < HCCL_CURSORS ? s->sizes.nseg : HCCL_CURSORS;
     s->slots = (int) s->m->slots;
     for (size_t i = 0; i < n; i++) {
         s->tight |= s->p->rank[i].npub * s->sizes.nseg > s->slots;
@@ -481,9 +481,9 @@ static void begin(hccl_sim_t *s)
     if (NULL != s->ring) {
         memset(s->ring, 0, n * (size_t) s->slots * sizeof(*s->ring));
     }
-    for (size_t i = 0; i < n * HCCL_SIM_CURSORS; i++) {
-        s->rank[i / HCCL_SIM_CURSORS].cursor[i % HCCL_SIM_CURSORS].seg = -1;
-        s->rank[i / HCCL_SIM_CURSORS].cursor[i % HCCL_SIM_CURSORS].missing = -1;
+    for (size_t i = 0; i < n * HCCL_CURSORS; i++) {
+        s->rank[i / HCCL_CURSORS].cursor[i % HCCL_CURSORS].seg = -1;
+        s->rank[i / HCCL_CURSORS].cursor[i % HCCL_CURSORS].missing = -1;
     }
     s->nheap = s->nlook = s->ended = 0;
     s->begin = s->now;

@@ -1,14 +1,15 @@
 /*
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The simulator: segments as exec/plan.c cuts them, and the sizes of blocks in them.
+ * The simulator: segments, and the sizes of blocks in them.
  */
 #include <stdlib.h>
 
+#include "select/segments.h"
 #include "sim_internal.h"
 
-/* As in exec/plan.c and exec/apart.c. */
-enum { ALIGN_BYTES = 64, SHORTEST_BYTES = 8192, HALVED_FROM_BYTES = 4 << 20, PARCEL_BYTES = 2048 };
+/* As in exec/apart.c. */
+enum { PARCEL_BYTES = 2048 };
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -20,48 +21,38 @@ static bool is_vector(const hccl_sim_program_t *p)
     return HCCL_HOLDS_VECTOR == hccl_coll_info[p->coll].recv;
 }
 
-/* Pieces of at most `most` bytes and of equal length: the length of one. */
-static size_t cut(size_t bytes, size_t most, size_t multiple)
-{
-    size_t nseg = (bytes + most - 1) / most;
-    size_t even = (bytes + nseg - 1) / nseg;
-    size_t rounded = (even + multiple - 1) / multiple * multiple;
-    return rounded <= most ? rounded : most;
-}
-
-/* Bytes of a segment, of the vector or of a block. */
-static size_t segment_bytes(const hccl_sim_program_t *p, const hccl_sim_setup_t *setup)
+/* Units of a segment, of the vector or of a block. */
+static size_t segment_units(const hccl_sim_program_t *p, const hccl_sim_setup_t *setup, size_t unit,
+                            size_t units)
 {
     const hccl_machine_t *m = setup->machine;
-    size_t bytes = setup->bytes, segment = setup->segment;
+    const size_t slots[HCCL_LANES] = {
+        [HCCL_LANE_SMALL] = (size_t) m->slot_small,
+        [HCCL_LANE_LARGE] = (size_t) m->slot_large,
+        [HCCL_LANE_WIDE] = (size_t) m->slot_wide,
+    };
     size_t blocks = is_vector(p) ? (size_t) p->nblocks : 1;
-    if (!hccl_coll_info[p->coll].shared_sizes || 0 == bytes) {
-        return bytes;
-    }
-    if (!p->publishes) {
-        return segment > 0 && bytes > segment ? cut(bytes, segment, 1) : bytes;
-    }
     size_t published = p->max_pub > 0 ? (size_t) p->max_pub : 1;
-    size_t largest = published * ((bytes + blocks - 1) / blocks);
-    if (largest <= (size_t) m->slot_small) {
-        return bytes;
+    const hccl_uncut_t what = {
+        .unit = unit,
+        .units = units,
+        .blocks = blocks,
+        .publishes = p->publishes,
+        .published = published,
+        .publication = published * ((units + blocks - 1) / blocks),
+        .longest = units * unit * (is_vector(p) ? 1 : (size_t) p->c.shape->nranks),
+        .segment = setup->segment,
+        .alone = 1 == p->c.shape->nnodes,
+        .slot_bytes = slots,
+    };
+    const hccl_cut_t cut = hccl_select_cut(&what);
+    if (cut.whole || !hccl_coll_info[p->coll].shared_sizes) {
+        return units;
     }
-    bool alone = 1 == p->c.shape->nnodes, one_way = alone && segment > 0;
-    size_t slot = (size_t) (one_way ? m->slot_large : m->slot_wide);
-    size_t buffer = bytes * (is_vector(p) ? 1 : (size_t) p->c.shape->nranks);
-    if (one_way && bytes > 2 * SHORTEST_BYTES) {
-        size_t piece = bytes / HCCL_SIM_CURSORS;
-        segment = smaller(piece > SHORTEST_BYTES ? piece : SHORTEST_BYTES, segment);
-    } else if (alone && !one_way && buffer > HALVED_FROM_BYTES) {
-        slot /= 2;
+    if (0 == cut.seg_units) {
+        return blocks; /* where the component would take a flat plan */
     }
-    if (largest <= slot && (0 == segment || bytes <= segment)) {
-        return bytes;
-    }
-    size_t each = slot / published > 0 ? slot / published : 1;
-    size_t most = each * blocks, multiple = ALIGN_BYTES * blocks;
-    most = segment >= multiple ? smaller(most, segment) : most;
-    return cut(bytes, most, multiple);
+    return cut.seg_units;
 }
 
 /* Where the positions of a segment of a vector begin, in bytes, rounded to elements. */
@@ -87,14 +78,15 @@ int hccl_sim_sizes(hccl_sim_program_t *p, const hccl_sim_setup_t *setup, hccl_si
 {
     size_t unit = setup->unit > 0 ? setup->unit : 1;
     size_t bytes = HCCL_HOLDS_NONE == hccl_coll_info[p->coll].recv ? 0 : setup->bytes / unit * unit;
-    size_t part = setup->nseg > 0 ? (bytes + (size_t) setup->nseg - 1) / (size_t) setup->nseg
-                                  : segment_bytes(p, setup);
-    part = (part + unit - 1) / unit * unit;
     *sizes = (hccl_sim_sizes_t){.vector = is_vector(p), .nblocks = p->nblocks, .nseg = 1};
     sizes->parcel = hccl_sim_parcel(p->box, setup->machine);
     if (0 == bytes) {
         return HCCL_OK;
     }
+    size_t units = bytes / unit;
+    size_t part = unit
+                  * (setup->nseg > 0 ? (units + (size_t) setup->nseg - 1) / (size_t) setup->nseg
+                                     : segment_units(p, setup, unit, units));
     sizes->nseg = (int) ((bytes + part - 1) / part);
     size_t last = bytes - (size_t) (sizes->nseg - 1) * part;
     sizes->bytes[0] = (double) part;

@@ -14,18 +14,12 @@
 #include "exec/combine.h"
 #include "plan/build.h"
 #include "plan/cache.h"
+#include "select/segments.h"
 #include "tier/lane.h"
 
 struct hccl_exec;
 struct hccl_repeat;
 struct hccl_request;
-
-/** Lanes by size of publication: the smallest one that takes a plan's publications uncut is used,
- *  or one of the large ones with segments. LARGE: data that go one way on one node. The cores pass
- *  each segment on as it is made, so short ones are best, in a ring that stays in a cache. WIDE:
- *  where all ranks publish and read alike, each hand-over is a moment when all wait for all, and
- *  where the plan also crosses the network, messages should be long. */
-typedef enum { HCCL_LANE_SMALL, HCCL_LANE_LARGE, HCCL_LANE_WIDE, HCCL_LANES } hccl_lane_kind_t;
 
 /** Blocking and nonblocking operations have lanes and tags of their own. Only among themselves do
  *  they come in the same order on all ranks: Open MPI makes a communicator (MPI_Comm_idup) with

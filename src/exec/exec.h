@@ -47,9 +47,6 @@ typedef struct hccl_stage {
 /** A message that is read where the network tier has it (borrow.h). */
 typedef struct hccl_loan hccl_loan_t;
 
-/** Most segments of one operation that are under way at a time. */
-#define HCCL_CURSORS 4
-
 /** One segment on its way through the plan. */
 typedef struct hccl_cursor {
     int seg;       /* number of the segment, -1: idle */

@@ -9,17 +9,8 @@
 #include "exec/arrivals.h"
 #include "exec/layout.h"
 #include "exec/trial.h"
+#include "select/segments.h"
 #include "select/select.h"
-
-/* Segments start at multiples of this many bytes, where the data allows it. */
-#define ALIGN_BYTES ((size_t) 64)
-
-/* With buffers longer than this, they and the rings together fill the cache that the cores have in
- * common: shorter segments leave more of it to the buffers. */
-#define HALVED_FROM_BYTES ((size_t) 4 << 20)
-
-/* Segments that are cut only to overlap are not shorter: the flags would cost more. */
-#define SHORTEST_BYTES ((size_t) 8192)
 
 static hccl_case_t case_of(const hccl_exec_t *x, const hccl_shape_t *shape)
 {
@@ -86,88 +77,54 @@ static void one_segment(hccl_exec_t *x)
     x->seg_units = SIZE_MAX / 4;
 }
 
-/* Cuts into pieces of at most `most` units (of the vector, or of a block) of equal length. */
-static void cut(hccl_exec_t *x, size_t most, size_t multiple)
+/* Cuts each block of a TABLE alike, so that publications fit a slot. False: that is impossible. */
+static bool cut_blocks(hccl_exec_t *x, const hccl_uncut_t *what, size_t slot_bytes)
 {
-    size_t nseg = (x->units + most - 1) / most;
-    size_t even = (x->units + nseg - 1) / nseg;
-    size_t rounded = (even + multiple - 1) / multiple * multiple;
-    x->seg_units = rounded <= most ? rounded : most;
-    x->nseg = (int) ((x->units + x->seg_units - 1) / x->seg_units);
-}
-
-/* Cuts the data so that each publication fits a slot, or shorter if the choice wants it. False when
- * that is impossible: an element is too large. */
-static bool cut_for_slots(hccl_exec_t *x, const hccl_plan_t *plan, size_t slot_bytes,
-                          size_t segment)
-{
-    size_t published = (size_t) plan->max_pub;
     size_t slot_units = slot_bytes / x->unit;
-    size_t align = ALIGN_BYTES % x->unit == 0 ? ALIGN_BYTES / x->unit : 1;
-    size_t each = slot_units / published; /* units of one position */
-    if (HCCL_VIEW_TABLE == x->grid) {
-        /* Each block is cut alike, and rounding adds up to one unit per block. */
-        if (slot_units <= published) {
-            return false;
-        }
-        size_t room = slot_units - published;
-        x->nseg = (int) ((largest_publication(x, plan) + room - 1) / room);
-        x->seg_units = 0;
-        return true;
-    }
-    if (0 == each) {
+    if (slot_units <= what->published) { /* rounding adds up to one unit per block */
         return false;
     }
-    size_t blocks = HCCL_VIEW_VECTOR == x->grid ? (size_t) plan->nblocks : 1;
-    size_t most = each * blocks;
-    size_t wanted = segment / x->unit;
-    cut(x, wanted >= align * blocks ? hccl_min(most, wanted) : most, align * blocks);
+    size_t room = slot_units - what->published;
+    x->nseg = (int) ((what->publication + room - 1) / room);
+    x->seg_units = 0;
     return true;
-}
-
-/* Inside a node, data that goes one way is cut even where it fits a slot, so that readers copy one
- * piece while its owner publishes the next: into as many pieces as can be under way. */
-static size_t overlapping(size_t bytes, size_t segment)
-{
-    size_t piece = bytes / HCCL_CURSORS > SHORTEST_BYTES ? bytes / HCCL_CURSORS : SHORTEST_BYTES;
-    return bytes <= 2 * SHORTEST_BYTES ? segment : hccl_min(piece, segment);
 }
 
 /* Lane and segments. False: this plan cannot run on shared memory. */
 static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segment)
 {
+    bool alone = 1 == x->hc->shape->nnodes && !x->hc->crowded;
     one_segment(x);
-    x->lane_kind = -1;
-    if (0 == plan->publishes) {
-        size_t most = segment / x->unit;
-        if (most > 0 && x->units > most && HCCL_VIEW_TABLE != x->grid) {
-            cut(x, most, 1);
-        }
-        return true;
-    }
-    if (plan->apart) {
-        bool one_way =
-            hccl_coll_info[plan->coll].rooted && 1 == x->hc->shape->nnodes && !x->hc->crowded;
+    if (plan->apart && 0 != plan->publishes) {
+        bool one_way = hccl_coll_info[plan->coll].rooted && alone;
         x->lane_kind = one_way ? HCCL_LANE_LARGE : HCCL_LANE_WIDE;
         return hccl_apart_measure(x, plan);
     }
-    size_t bytes = largest_publication(x, plan) * x->unit;
-    if (bytes <= x->hc->slot_bytes[HCCL_LANE_SMALL]) {
-        x->lane_kind = HCCL_LANE_SMALL;
+    hccl_uncut_t what = {.unit = x->unit,
+                         .units = x->units,
+                         .blocks = HCCL_VIEW_VECTOR == x->grid ? (size_t) plan->nblocks : 1,
+                         .publishes = 0 != plan->publishes,
+                         .published = (size_t) plan->max_pub,
+                         /* Blocks of messages may have sizes that this rank does not know. */
+                         .publication = plan->publishes ? largest_publication(x, plan) : 0,
+                         .longest = hccl_longest_buffer(x),
+                         .segment = segment,
+                         .alone = alone,
+                         .slot_bytes = x->hc->slot_bytes};
+    hccl_cut_t cut = hccl_select_cut(&what);
+    x->lane_kind = cut.lane;
+    if (cut.whole) {
         return true;
     }
-    /* Where each hand-over costs a switch of processes, longer segments, too. */
-    bool alone = 1 == x->hc->shape->nnodes && !x->hc->crowded;
-    bool one_way = alone && segment > 0;
-    x->lane_kind = one_way ? HCCL_LANE_LARGE : HCCL_LANE_WIDE;
-    size_t slot = x->hc->slot_bytes[x->lane_kind];
-    if (one_way) {
-        segment = overlapping(x->units * x->unit, segment);
-    } else if (alone && hccl_longest_buffer(x) > HALVED_FROM_BYTES) {
-        slot /= 2;
+    if (HCCL_VIEW_TABLE == x->grid) {
+        return cut_blocks(x, &what, cut.slot);
     }
-    bool is_short = bytes <= slot && (0 == segment || x->units * x->unit <= segment);
-    return is_short || cut_for_slots(x, plan, slot, segment);
+    if (0 == cut.seg_units) {
+        return false;
+    }
+    x->seg_units = cut.seg_units;
+    x->nseg = (int) ((x->units + cut.seg_units - 1) / cut.seg_units);
+    return true;
 }
 
 /* The plan of an algorithm: cached, or built now. */

@@ -12,9 +12,6 @@
 
 #include "plan/check.h"
 
-/** As many segments as exec/ has under way at a time. */
-enum { HCCL_CHECK_CURSORS = 4 };
-
 /** Sizes of blocks, as exec/bind.c finds them. */
 typedef enum {
     HCCL_GRID_NONE,   /* barrier */
@@ -87,7 +84,7 @@ typedef struct hccl_slot_image {
 } hccl_slot_image_t;
 
 typedef struct hccl_walk_rank {
-    hccl_walker_t cursor[HCCL_CHECK_CURSORS];
+    hccl_walker_t cursor[HCCL_CURSORS];
     int next_seg, running;
     bool more; /* blocks of private sizes: one of mine goes on in the next segment */
     bool ended;

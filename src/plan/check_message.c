@@ -283,7 +283,7 @@ void hccl_check_start_message(hccl_checker_t *k, int rank, hccl_walker_t *c,
     k->half[number] = (hccl_half_t){
         .rank = rank,
         .cursor = cursor,
-        .key = (from * (uint64_t) k->world.n + to) * HCCL_CHECK_CURSORS + (uint64_t) cursor
+        .key = (from * (uint64_t) k->world.n + to) * HCCL_CURSORS + (uint64_t) cursor
                + (is_long ? 1 : 0),
         .mine = c->halves,
         .hops = c->hops,

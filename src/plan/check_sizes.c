@@ -65,7 +65,7 @@ void hccl_check_sizes(hccl_checker_t *k)
         uint64_t part = (units + (uint64_t) k->nseg - 1) / (uint64_t) k->nseg;
         k->nseg = (int) ((units + part - 1) / part);
     }
-    k->ncursors = k->nseg < HCCL_CHECK_CURSORS ? k->nseg : HCCL_CHECK_CURSORS;
+    k->ncursors = k->nseg < HCCL_CURSORS ? k->nseg : HCCL_CURSORS;
     for (int g = 0; g < (k->world.n > k->split ? 2 : 1); g++) {
         int lead = 0 == g ? 0 : k->split;
         const hccl_plan_t *plan = k->world.plans[lead];

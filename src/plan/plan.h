@@ -59,6 +59,9 @@
 
 #include "base/collectives.h"
 
+/** Most segments of one operation that are under way at a time. */
+enum { HCCL_CURSORS = 4 };
+
 /** What a step reads or writes. SEND and RECV may be the same memory (MPI_IN_PLACE) for the
  *  collectives on vectors, for allgather(v) (SEND is then block `me` of RECV) and for gather(v) at
  *  the root, scatter(v) at the root (RECV is then block `root` of SEND): a plan must be right both
