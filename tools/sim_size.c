@@ -34,6 +34,7 @@ static size_t segment_units(const hccl_sim_program_t *p, const hccl_sim_setup_t 
     size_t blocks = is_vector(p) ? (size_t) p->nblocks : 1;
     size_t published = p->max_pub > 0 ? (size_t) p->max_pub : 1;
     const hccl_uncut_t what = {
+        .coll = p->coll,
         .unit = unit,
         .units = units,
         .blocks = blocks,

@@ -100,7 +100,8 @@ static bool choose_segments(hccl_exec_t *x, const hccl_plan_t *plan, size_t segm
         x->lane_kind = one_way ? HCCL_LANE_LARGE : HCCL_LANE_WIDE;
         return hccl_apart_measure(x, plan);
     }
-    hccl_uncut_t what = {.unit = x->unit,
+    hccl_uncut_t what = {.coll = x->call.coll,
+                         .unit = x->unit,
                          .units = x->units,
                          .blocks = HCCL_VIEW_VECTOR == x->grid ? (size_t) plan->nblocks : 1,
                          .publishes = 0 != plan->publishes,

@@ -14,8 +14,15 @@
  * common: shorter segments leave more of it to the buffers. */
 #define HALVED_FROM_BYTES ((size_t) 4 << 20)
 
-/* Segments that are cut only to overlap are not shorter: the flags would cost more. */
+/* Segments that are cut only to overlap are not shorter, unless they are the halves of what is longer than
+ * HALVES_FROM_BYTES: the flags would cost more. Scans do worse with halves so short. */
 #define SHORTEST_BYTES ((size_t) 8192)
+#define HALVES_FROM_BYTES ((size_t) 12288)
+
+/* What a root combines: a segment of the peer's, one of its own and one of the result lie in the first-level
+ * cache together. With more bytes than COMBINED_TO_BYTES the flags cost as much as that brings. */
+#define COMBINED_BYTES ((size_t) 10240)
+#define COMBINED_TO_BYTES ((size_t) 128 * 1024)
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -46,10 +53,14 @@ static size_t cut_for_slots(const hccl_uncut_t *what, size_t slot, size_t segmen
 
 /* Inside a node, data that goes one way is cut even where it fits a slot, so that readers copy one
  * piece while its owner publishes the next: into as many pieces as can be under way. */
-static size_t overlapping(size_t bytes, size_t segment)
+static size_t overlapping(const hccl_uncut_t *what, size_t bytes)
 {
     size_t piece = bytes / HCCL_CURSORS > SHORTEST_BYTES ? bytes / HCCL_CURSORS : SHORTEST_BYTES;
-    return bytes <= 2 * SHORTEST_BYTES ? segment : smaller(piece, segment);
+    if (HCCL_COLL_REDUCE == what->coll && bytes <= COMBINED_TO_BYTES) {
+        piece = smaller(piece, COMBINED_BYTES);
+    }
+    size_t whole_to = hccl_coll_info[what->coll].rooted ? HALVES_FROM_BYTES : 2 * SHORTEST_BYTES;
+    return bytes <= whole_to ? what->segment : smaller(piece, what->segment);
 }
 
 /* What only messages carry. */
@@ -72,7 +83,7 @@ hccl_cut_t hccl_select_cut(const hccl_uncut_t *what)
         return (hccl_cut_t){.lane = HCCL_LANE_SMALL, .whole = true};
     }
     bool one_way = what->alone && what->segment > 0;
-    size_t segment = one_way ? overlapping(bytes, what->segment) : what->segment;
+    size_t segment = one_way ? overlapping(what, bytes) : what->segment;
     hccl_cut_t cut = {.lane = one_way ? HCCL_LANE_LARGE : HCCL_LANE_WIDE};
     cut.slot = what->slot_bytes[cut.lane];
     if (what->alone && !one_way && what->longest > HALVED_FROM_BYTES) {

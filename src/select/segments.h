@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/collectives.h"
+
 /** Lanes by size of publication: the smallest one that takes a plan's publications uncut is used,
  *  or one of the large ones with segments. LARGE: data that go one way on one node. The cores pass
  *  each segment on as it is made, so short ones are best, in a ring that stays in a cache. WIDE:
@@ -20,6 +22,7 @@ typedef enum { HCCL_LANE_SMALL, HCCL_LANE_LARGE, HCCL_LANE_WIDE, HCCL_LANES } hc
 
 /** What is to be cut. */
 typedef struct hccl_uncut {
+    hccl_coll_t coll;
     size_t unit;              /* bytes that stay together */
     size_t units;             /* of the vector, or of a block; 0: blocks have sizes of their own */
     size_t blocks;            /* that the plan makes of a vector; else 1 */

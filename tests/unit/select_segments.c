@@ -50,7 +50,8 @@ static const size_t slots[HCCL_LANES] = {4096, 32768, 262144};
 /* A vector of one block, published as a whole. */
 static hccl_uncut_t vector(size_t unit, size_t units, size_t segment)
 {
-    return (hccl_uncut_t){.unit = unit,
+    return (hccl_uncut_t){.coll = HCCL_COLL_SCAN,
+                          .unit = unit,
                           .units = units,
                           .blocks = 1,
                           .publishes = true,
@@ -115,6 +116,34 @@ static void one_way_on_a_node(void **state)
     expect_cut(&what, HCCL_LANE_WIDE, 262144, 4096);
 }
 
+/* With a root, shorter ones are cut, and what it combines into shorter pieces. */
+static void to_or_from_a_root(void **state)
+{
+    static const struct {
+        hccl_coll_t coll;
+        size_t bytes, seg; /* seg 0: whole */
+    } some[] = {
+        {HCCL_COLL_BCAST, 12288, 0},       {HCCL_COLL_BCAST, 12289, 6208},
+        {HCCL_COLL_BCAST, 16384, 8192},    {HCCL_COLL_BCAST, 65536, 16384},
+        {HCCL_COLL_BCAST, 131072, 32768},  {HCCL_COLL_REDUCE, 12288, 0},
+        {HCCL_COLL_REDUCE, 16384, 8192},   {HCCL_COLL_REDUCE, 65536, 9408}, /* 7 */
+        {HCCL_COLL_REDUCE, 131072, 10112},                                  /* 13 */
+        {HCCL_COLL_REDUCE, 131073, 26240},                                  /* 5 */
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+        hccl_uncut_t what = vector(1, some[i].bytes, 32768);
+        what.coll = some[i].coll;
+        what.alone = true;
+        if (0 == some[i].seg) {
+            expect_whole(&what, HCCL_LANE_LARGE);
+        } else {
+            expect_cut(&what, HCCL_LANE_LARGE, 32768, some[i].seg);
+        }
+    }
+}
+
 /* Every publication fits its slot, in blocks of whole lines if there is room. */
 static void all_ways(void **state)
 {
@@ -161,7 +190,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_of_a_vector), cmocka_unit_test(blocks),
         cmocka_unit_test(messages_alone),     cmocka_unit_test(one_way_on_a_node),
-        cmocka_unit_test(all_ways),           cmocka_unit_test(not_alike),
+        cmocka_unit_test(to_or_from_a_root),  cmocka_unit_test(all_ways),
+        cmocka_unit_test(not_alike),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
