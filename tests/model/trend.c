@@ -13,7 +13,8 @@
  * Two machines: nodes with 10 Gbit/s, where the network is the limit, and with 100 Gbit/s, where it is
  * as fast as a core copies, so the time depends on how evenly the ranks of a node share the work inside it.
  *
- * With HCCL_CHECK_LONG=1 every L from 1 to 8, else 1, 2, 4.
+ * With HCCL_CHECK_LONG=1 every L from 1 to 8, else 1, 2, 4. A part of that: "trend COLLECTIVE", or
+ * COLLECTIVE/KIB, or COLLECTIVE/KIB/L.
  */
 #include <math.h>
 #include <stdio.h>
@@ -58,6 +59,15 @@ static const hccl_coll_t collectives[] = {
 static const size_t sizes[] = {64 << 10, 1 << 20, 16 << 20};
 
 static int failed;
+
+/* The part that is checked. */
+typedef struct part {
+    char coll[32]; /* "": all collectives */
+    size_t kib;    /* 0: all sizes */
+    int ranks;     /* of a host, L; 0: all of the list */
+} part_t;
+
+static part_t part;
 
 /* Where the worst was seen. */
 typedef struct worst {
@@ -193,17 +203,22 @@ static void check_fewer(const cell_t *cell, const cell_t *less, int l, worst_t *
     }
 }
 
-static bool is_wanted(int l)
+static bool is_long(void)
 {
     const char *all = getenv("HCCL_CHECK_LONG");
 
-    return 1 == l || 2 == l || 4 == l || (NULL != all && 0 == strcmp("1", all));
+    return NULL != all && 0 == strcmp("1", all);
+}
+
+static bool is_wanted(int l)
+{
+    return 0 < part.ranks ? l == part.ranks : 1 == l || 2 == l || 4 == l || is_long();
 }
 
 /* Simulating uneven shapes takes most of the time: all ranks, not one host for all. */
 static bool is_fewer_wanted(int h)
 {
-    return h <= 5 || 8 == h || 11 == h || 16 == h || is_wanted(3);
+    return h <= 5 || 8 == h || 11 == h || 16 == h || is_long();
 }
 
 static void check(hccl_coll_t coll, const hccl_machine_t *machine, bool fast, size_t bytes)
@@ -239,11 +254,42 @@ static void check(hccl_coll_t coll, const hccl_machine_t *machine, bool fast, si
     verdict(&fewer, LIMIT, "one rank fewer", machine->name, coll, bytes);
 }
 
-int main(void)
+static bool is_part(hccl_coll_t coll, size_t bytes)
+{
+    return ('\0' == part.coll[0] || 0 == strcmp(part.coll, hccl_coll_info[coll].name))
+           && (0 == part.kib || bytes >> 10 == part.kib);
+}
+
+/* Whether the text names something that is checked. */
+static bool find_part(const char *text)
+{
+    int end = 0;
+    const int n =
+        sscanf(text, "%31[a-z_]%n/%zu%n/%d%n", part.coll, &end, &part.kib, &end, &part.ranks, &end);
+
+    for (size_t i = 0; i < sizeof(collectives) / sizeof(collectives[0]); i++) {
+        for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+            if (is_part(collectives[i], sizes[s])) {
+                return '\0' == text[end] && (n < 2 || 0 < part.kib)
+                       && (n < 3 || (0 < part.ranks && part.ranks <= RANKS));
+            }
+        }
+    }
+    return false;
+}
+
+int main(int argc, char **argv)
 {
     hccl_machine_t fast, slow;
     char why[HCCL_MACHINE_WHY];
 
+    if (argc > 2 || (2 == argc && !find_part(argv[1]))) {
+        fprintf(stderr,
+                "usage: trend [COLLECTIVE[/KIB[/L]]], allreduce, bcast, reduce, allgather, "
+                "reduce_scatter_block, alltoall, gather or scatter, 64, 1024 or 16384, 1 to %d\n",
+                RANKS);
+        return 2;
+    }
     hccl_machine_default(&fast);
     snprintf(fast.name, sizeof(fast.name), "100 Gbit/s");
     slow = fast;
@@ -254,8 +300,10 @@ int main(void)
     }
     for (size_t i = 0; i < sizeof(collectives) / sizeof(collectives[0]); i++) {
         for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
-            check(collectives[i], &fast, true, sizes[s]);
-            check(collectives[i], &slow, false, sizes[s]);
+            if (is_part(collectives[i], sizes[s])) {
+                check(collectives[i], &fast, true, sizes[s]);
+                check(collectives[i], &slow, false, sizes[s]);
+            }
         }
     }
     return 0 == failed ? 0 : 1;
