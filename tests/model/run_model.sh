@@ -142,16 +142,20 @@ expect "bad algorithms" 2 "^hccl_plan: --algorithms: bcast has no 'nonsense'" \
     choose bcast node:4 --algorithms tree,nonsense
 expect "too many ranks" 2 '32768 ranks: a sweep goes up to 16384' sweep --nodes 4096 --inside core:8
 
-# 1,024 nodes of 8: all algorithms within a minute and 2 GiB.
-begin=$SECONDS
-sweep_out=$(hccl_limit 120 "$plan" sweep allreduce --nodes 1024 --inside core:8 --sizes 8,64k,4m \
-    --csv "$HCCL_TMP/sweep.csv" --plot "$HCCL_TMP/map" 2>&1) || true
+# 1,024 nodes of 8: all algorithms within a minute of a processor, which others may use as well, and 2 GiB.
+TIMEFORMAT=%0U
+{
+    time hccl_limit 300 "$plan" sweep allreduce --nodes 1024 --inside core:8 --sizes 8,64k,4m \
+        --csv "$HCCL_TMP/sweep.csv" --plot "$HCCL_TMP/map" >"$HCCL_TMP/sweep.out" 2>&1 || true
+} 2>"$HCCL_TMP/sweep.time"
+sweep_out=$(<"$HCCL_TMP/sweep.out")
+seconds=$(<"$HCCL_TMP/sweep.time")
 mib=$(sed -nE 's/^# [0-9]+ times in [0-9.]+ s, ([0-9]+) MiB$/\1/p' <<<"$sweep_out")
-if [[ -n $mib ]] && ((SECONDS - begin < 60 && mib < 2048)); then
+if [[ -n $mib ]] && ((seconds < 60 && mib < 2048)); then
     hccl_ok "hccl_plan/sweep of 8192 ranks"
 else
     hccl_quote "$sweep_out"
-    hccl_not_ok "hccl_plan/sweep of 8192 ranks" "took $((SECONDS - begin)) s, ${mib:-?} MiB"
+    hccl_not_ok "hccl_plan/sweep of 8192 ranks" "took $seconds s, ${mib:-?} MiB"
 fi
 columns=collective,nodes,ranks,bytes,algorithm,us,segment,how,rounds,nic_out_bytes,fastest,chosen
 if [[ $(head -n 1 "$HCCL_TMP/sweep.csv") == "$columns" ]] &&
