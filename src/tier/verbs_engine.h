@@ -313,6 +313,8 @@ void hccl_verbs_attend(hccl_verbs_t *v);
 
 /* verbs_ring.c */
 void hccl_verbs_queue(hccl_verbs_channel_t *ch, hccl_verbs_item_t *item);
+/** What waits for a slot and belongs to a message that is about to end, is not needed any more. */
+void hccl_verbs_withdraw(hccl_verbs_channel_t *ch, const hccl_verbs_message_t *message);
 void hccl_verbs_pump(hccl_verbs_channel_t *ch);
 void hccl_verbs_pump_all(hccl_verbs_peer_t *peer);
 void hccl_verbs_credit(hccl_verbs_channel_t *ch, uint32_t consumed);

@@ -359,6 +359,8 @@ void hccl_verbs_cancel(hccl_verbs_message_t *m)
 /* All of a long message is there. */
 static void complete(hccl_verbs_message_t *m)
 {
+    /* After a move its place may still have to be said anew, though it came in pieces. */
+    hccl_verbs_withdraw(&m->peer->channel[0], m);
     hccl_verbs_remove(&m->peer->receiving, m);
     hccl_verbs_end(m, m->error);
 }

@@ -17,6 +17,21 @@ void hccl_verbs_queue(hccl_verbs_channel_t *ch, hccl_verbs_item_t *item)
     ch->last = &item->next;
 }
 
+void hccl_verbs_withdraw(hccl_verbs_channel_t *ch, const hccl_verbs_message_t *message)
+{
+    hccl_verbs_item_t **at = &ch->waiting;
+    while (NULL != *at) {
+        hccl_verbs_item_t *item = *at;
+        if (message == item->message) {
+            *at = item->next;
+            hccl_verbs_item_free(ch->peer->v, item);
+        } else {
+            at = &item->next;
+        }
+    }
+    ch->last = at;
+}
+
 /* ---- slots ------------------------------------------------------------------------------------ */
 
 static uint64_t slots_of(const hccl_verbs_channel_t *ch)

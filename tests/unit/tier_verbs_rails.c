@@ -208,6 +208,55 @@ static void asked_for_meanwhile(void **state)
     }
 }
 
+/* A message comes in pieces, since its sender has no memory to register. When the connection moves, the receiver says
+ * anew where it goes, behind many others; by then all pieces may be there, and it may be gone. */
+static void said_too_late(void **state)
+{
+    enum { N = 3 * SLOTS };
+    static char a[6000], b[6000];
+    (void) state;
+    for (uint32_t turns = 0; turns < 300; turns++) {
+        char x[N], y[N];
+        hccl_verbs_message_t *s[N], *r[N];
+        world_begin(2, &world_usual, turns, 2);
+        world_connect();
+        memset(a, (int) turns + 1, sizeof(a));
+        assert_true(hccl_verbs_offer(world.v[1], b, sizeof(b)));
+        fake.lock_limit = fake.locked + 1;
+        hccl_verbs_message_t *there = world_send(0, 1, 7, a, sizeof(a));
+        hccl_verbs_message_t *here = world_receive(1, 0, 7, b, sizeof(b));
+        while (!there->in_pieces) {
+            world_turn();
+        }
+        fake.lock_limit = 0;
+        for (int i = 0; i < N; i++) {
+            x[i] = (char) i;
+            s[i] = world_send(1, 0, 8, &x[i], 1);
+            r[i] = world_receive(0, 1, 8, &y[i], 1);
+        }
+        for (uint32_t i = 0; i < turns; i++) {
+            world_turn();
+        }
+        fake.down[0] = true;
+        while (HCCL_VERBS_UNDER_WAY == hccl_verbs_look(here)) {
+            world_turn();
+        }
+        const hccl_verbs_item_t *item = world.peer[1][0]->channel[0].waiting;
+        for (; NULL != item; item = item->next) {
+            assert_ptr_not_equal(here, item->message);
+        }
+        assert_int_equal(HCCL_OK, world_await(here));
+        assert_int_equal(HCCL_OK, world_await(there));
+        assert_memory_equal(a, b, sizeof(a));
+        for (int i = 0; i < N; i++) {
+            assert_int_equal(HCCL_OK, world_await(s[i]));
+            assert_int_equal(HCCL_OK, world_await(r[i]));
+            assert_int_equal(i, y[i]);
+        }
+        world_end();
+    }
+}
+
 /* A message has ended for its sender, whose device knows that it has arrived; but the receiver's device dies
  * before it says so. */
 static void untold(void **state)
@@ -299,6 +348,7 @@ int main(void)
         cmocka_unit_test(routes),
         cmocka_unit_test(moves),
         cmocka_unit_test(asked_for_meanwhile),
+        cmocka_unit_test(said_too_late),
         cmocka_unit_test(ports_come_and_go),
         cmocka_unit_test(none_left),
         cmocka_unit_test(only_short_ones),
