@@ -20,9 +20,9 @@ typedef void *(*hccl_copy_fn_t)(void *to, const void *from, size_t n);
 /** Longer copies may be done by `rep movsb`, also within memcpy. */
 #define HCCL_COPY_STRING ((size_t) 2048)
 
-/** Whether `rep movsb` is slow from here to there: AMD's processors (Zen 4 and 5) then take every line with its
- *  content, one after the other. Between far cores 64 KiB take six times as long, between near ones 1.3
- *  times (docs/benchmark.md). */
+/** Whether `rep movsb` is slow from here to there, on AMD's Zen 4 and 5: it takes 1.3 times as long on one
+ *  core, and lines that other cores have read make an allreduce between far cores take 1.65 times as
+ *  long (docs/benchmark.md). */
 static inline bool hccl_copy_collides(const void *to, const void *from)
 {
     uintptr_t ahead = (uintptr_t) to - (uintptr_t) from;

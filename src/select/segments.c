@@ -14,10 +14,10 @@
  * common: shorter segments leave more of it to the buffers. */
 #define HALVED_FROM_BYTES ((size_t) 4 << 20)
 
-/* Segments that are cut only to overlap are not shorter, unless they are the halves of what is longer than
- * HALVES_FROM_BYTES: the flags would cost more. Scans do worse with halves so short. */
+/* Segments that are cut only to overlap are not shorter, but for the two of what is longer than
+ * WHOLE_TO_BYTES: the flags would cost more. Scans do worse with two so short. */
 #define SHORTEST_BYTES ((size_t) 8192)
-#define HALVES_FROM_BYTES ((size_t) 12288)
+#define WHOLE_TO_BYTES ((size_t) 12288)
 
 /* What a root combines: a segment of the peer's, one of its own and one of the result lie in the first-level
  * cache together. With more bytes than COMBINED_TO_BYTES the flags cost as much as that brings. */
@@ -59,7 +59,7 @@ static size_t overlapping(const hccl_uncut_t *what, size_t bytes)
     if (HCCL_COLL_REDUCE == what->coll && bytes <= COMBINED_TO_BYTES) {
         piece = smaller(piece, COMBINED_BYTES);
     }
-    size_t whole_to = hccl_coll_info[what->coll].rooted ? HALVES_FROM_BYTES : 2 * SHORTEST_BYTES;
+    size_t whole_to = hccl_coll_info[what->coll].rooted ? WHOLE_TO_BYTES : 2 * SHORTEST_BYTES;
     return bytes <= whole_to ? what->segment : smaller(piece, what->segment);
 }
 
