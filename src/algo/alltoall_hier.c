@@ -134,13 +134,12 @@ static void inside(const walk_t *w, hccl_how_t how)
     const int first = w->start[w->here.node], n = w->here.n, me = w->here.me;
     const int pub = hccl_build_publications(w->b, n - 1, 1);
 
+    hccl_build_how(w->b, how);
     for (int t = 1; t < n; t++) {
         const int peer = (me - t + n) % n;
 
-        hccl_build_how(w->b, how);
         hccl_build_publish(w->b, pub + t - 1, HCCL_BASE_SEND, first + (me + t) % n, 1);
         if (1 == t) {
-            hccl_build_how(w->b, HCCL_HOW_WHOLE);
             hccl_part_own(w->b, w->c);
             hccl_build_how(w->b, how);
         }
@@ -148,7 +147,6 @@ static void inside(const walk_t *w, hccl_how_t how)
                          first + me);
     }
     if (1 == n) {
-        hccl_build_how(w->b, HCCL_HOW_WHOLE);
         hccl_part_own(w->b, w->c);
     }
 }

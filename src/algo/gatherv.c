@@ -80,12 +80,6 @@ static void all_long(const walk_t *w, bool gathers)
     }
 }
 
-static void own_block(const walk_t *w)
-{
-    hccl_build_how(w->b, HCCL_HOW_WHOLE);
-    hccl_part_own(w->b, w->c);
-}
-
 static void gather_at_root(const walk_t *w)
 {
     const int nodes = w->c->shape->nnodes, first = w->start[w->home.node];
@@ -97,7 +91,7 @@ static void gather_at_root(const walk_t *w)
 
         hccl_build_recv(w->b, leader(w, node), w->tmp, box_of(w, node), size_of(w, node));
     }
-    own_block(w);
+    hccl_part_own(w->b, w->c);
     hccl_build_how(w->b, HCCL_HOW_PIECES);
     for (int k = 1; k < w->here.n; k++) {
         const int peer = (w->here.me + k) % w->here.n;
@@ -167,7 +161,7 @@ static void scatter_at_root(const walk_t *w)
         hccl_build_publish(w->b, w->pub + k - 1, HCCL_BASE_SEND,
                            first + (w->here.me + k) % w->here.n, 1);
     }
-    own_block(w);
+    hccl_part_own(w->b, w->c);
 }
 
 /* My block in pieces. First a step that does nothing: what I don't read must not wait for me. */

@@ -16,6 +16,7 @@ void hccl_part_own(hccl_builder_t *b, const hccl_case_t *c)
 {
     const int position = hccl_build_position(b, c->me);
 
+    hccl_build_how(b, HCCL_HOW_WHOLE);
     hccl_build_copy(b, HCCL_BASE_RECV, position, 1, HCCL_BASE_SEND, position);
 }
 

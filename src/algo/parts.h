@@ -185,7 +185,7 @@ int hccl_by_ring(const hccl_case_t *c, int rank);
 /** dst = src unless they are the same base. */
 void hccl_part_move(hccl_builder_t *b, int dst, int src, int first, int count);
 
-/** RECV = SEND for my own block of a grid. */
+/** RECV = SEND for my own block of a grid, as a whole whatever its size is: sets hccl_build_how to that. */
 void hccl_part_own(hccl_builder_t *b, const hccl_case_t *c);
 
 /** dst = left op right. */
