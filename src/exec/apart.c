@@ -108,7 +108,8 @@ static void copy_whole(hccl_exec_t *x, const hccl_step_t *step)
             hccl_exec_fail(x, MPI_ERR_TRUNCATE);
         }
         if (block.units > 0 && to.units > 0 && to.ptr != block.ptr) {
-            hccl_copy(to.ptr, block.ptr, hccl_min(to.units, block.units), memcpy);
+            size_t n = hccl_min(to.units, block.units);
+            hccl_copy(to.ptr, block.ptr, n, hccl_copy_own(n));
         }
     }
 }

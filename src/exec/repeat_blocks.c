@@ -182,7 +182,7 @@ static bool keep_step(const hccl_exec_t *x, const hccl_step_t *step, hccl_repeat
     }
     to->copy = to->publishes                   ? hccl_copy_give(to->bytes)
                : HCCL_STEP_FETCH == step->kind ? hccl_copy_take(to->bytes, SIZE_MAX)
-                                               : memcpy;
+                                               : hccl_copy_own(to->bytes);
     /* No block is long enough for a message. */
     *nothing = 0 == to->bytes || HCCL_HOW_LONG == step->how;
     if (*nothing || to->publishes) {
