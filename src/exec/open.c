@@ -18,9 +18,8 @@ static void tell_why(const hccl_comm_t *hc, int rc)
     if (HCCL_ERR_NOMEM == rc) {
         why = "this process's region is full (coll_hccl_region_size), or memory is short";
     } else if (HCCL_ERR_SYS == rc) {
-        why = "the region of a process of this node cannot be had (limits of open files, address "
-              "space "
-              "and file size: ulimit -n, -v and -f; another user or PID namespace)";
+        why = "the region of a process of this node cannot be had (limits of open files, "
+              "address space and file size: ulimit -n, -v and -f; another user or PID namespace)";
     }
     hccl_log_info("no shared memory for communicator %s here: %s", hc->comm->c_name, why);
 }

@@ -8,8 +8,9 @@
  * Who has waited for slots for a while, though all that it sent is there, asks: it writes a word into the peer's
  * memory. The peer may be outside of MPI, and says nothing then. Else it finds the word at its next look, and tells
  * once more. It knows what it told the last time, and so whether that arrived. Who asked reads the word in the
- * peer's memory, and so knows whether the question arrived, whatever the peer does. If either did not arrive several times in a row, the connection fails, and is made again like any
- * other that has: both say there what they have seen.
+ * peer's memory, and so knows whether the question arrived, whatever the peer does. If either did not arrive
+ * several times in a row, the connection fails, and is made again like any other that has: both say there what
+ * they have seen.
  */
 #include <stdio.h>
 
@@ -37,10 +38,9 @@ static void complain(const hccl_verbs_channel_t *ch, int times, const char *what
     if (times > 2) {
         return;
     }
-    say("rank %d was %s, though the queue pair (%s/%d to its %s/%d) has status: %s. It is %s "
-        "again, "
-        "and after %d times the connection is made again. Check both adapters (firmware, errors in "
-        "dmesg and in hw_counters); with coll_hccl_rdma off nothing depends on them",
+    say("rank %d was %s, though the queue pair (%s/%d to its %s/%d) has status: %s. It is "
+        "%s again, and after %d times the connection is made again. Check both adapters (firmware, "
+        "errors in dmesg and in hw_counters); with coll_hccl_rdma off nothing depends on them",
         peer->number, what, mine->device, mine->port, theirs->device, theirs->port,
         peer->v->table->status_text(IBV_WC_SUCCESS), then, MOST_LOST);
 }
